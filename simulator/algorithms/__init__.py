@@ -1,0 +1,1 @@
+"""One module per algorithm: the order of its steps, and the arithmetic of each."""
