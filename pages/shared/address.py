@@ -1,0 +1,175 @@
+"""Page state <-> URL: a page's settings are one frozen dataclass whose fields say their rule and their URL name.
+
+@dataclass(frozen=True)
+class Settings:
+    query_len: int = integer(1024, name="n", minimum=1, maximum=16_384)
+    causal: bool = flag(False, name="causal")
+    gpu: str = choice("h200", ["a100", "h200"], name="gpu")
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol, TypeVar
+
+Settings = TypeVar("Settings")
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_SHOWN_CHARACTERS = 40
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """Why a value was not taken: a catalogue key and the values of its placeholders."""
+
+    key: str
+    values: Mapping[str, object]
+
+
+class Rule(Protocol):
+    """What a field accepts. `check` gives the value, or the nearest valid one with a complaint."""
+
+    name: str
+
+    def parse(self, text: str) -> tuple[Any, Complaint | None]: ...
+
+    def check(self, value: Any) -> tuple[Any, Complaint | None]: ...
+
+    def format(self, value: Any) -> str: ...
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+
+
+@dataclass(frozen=True)
+class IntegerRule:
+    """An integer from `minimum` to `maximum`; text that is none gives `default`."""
+
+    name: str
+    default: int
+    minimum: int
+    maximum: int
+
+    def parse(self, text: str) -> tuple[int, Complaint | None]:
+        if not _INTEGER.fullmatch(text.strip()):
+            values = {"name": self.name, "value": _shown(text), "shown": self.default}
+            return self.default, Complaint("address.not_an_integer", values)
+        return self.check(_bounded_int(text.strip()), _shown(text.strip()))
+
+    def check(self, value: int, written: str | None = None) -> tuple[int, Complaint | None]:
+        nearest = min(max(value, self.minimum), self.maximum)
+        if nearest == value:
+            return value, None
+        key, limit = ("address.below", self.minimum) if value < nearest else ("address.above", self.maximum)
+        return nearest, Complaint(key, {"name": self.name, "value": written or value, "limit": limit})
+
+    def format(self, value: int) -> str:
+        return str(value)
+
+
+@dataclass(frozen=True)
+class FlagRule:
+    """True or false, written 1 or 0."""
+
+    name: str
+    default: bool
+
+    def parse(self, text: str) -> tuple[bool, Complaint | None]:
+        if text in ("0", "1"):
+            return text == "1", None
+        values = {"name": self.name, "value": _shown(text), "shown": self.format(self.default)}
+        return self.default, Complaint("address.not_a_flag", values)
+
+    def check(self, value: bool) -> tuple[bool, Complaint | None]:
+        return value, None
+
+    def format(self, value: bool) -> str:
+        return "1" if value else "0"
+
+
+@dataclass(frozen=True)
+class ChoiceRule:
+    """One of some named options."""
+
+    name: str
+    default: str
+    options: tuple[str, ...]
+
+    def parse(self, text: str) -> tuple[str, Complaint | None]:
+        return self.check(text)
+
+    def check(self, value: str) -> tuple[str, Complaint | None]:
+        if value in self.options:
+            return value, None
+        options = ", ".join(self.options)
+        values = {"name": self.name, "value": _shown(value), "options": options, "shown": self.default}
+        return self.default, Complaint("address.unknown_choice", values)
+
+    def format(self, value: str) -> str:
+        return value
+
+
+def integer(default: int, *, name: str, minimum: int, maximum: int) -> Any:
+    """A settings field: an integer in a closed range, `name` in the URL."""
+    return field(default=default, metadata={"rule": IntegerRule(name, default, minimum, maximum)})
+
+
+def flag(default: bool, *, name: str) -> Any:
+    """A settings field: on or off."""
+    return field(default=default, metadata={"rule": FlagRule(name, default)})
+
+
+def choice(default: str, options: Sequence[str], *, name: str) -> Any:
+    """A settings field: one of `options`, which must hold `default`."""
+    if default not in options:
+        raise ValueError(f"default must be one of {', '.join(options)}, got {default}")
+    return field(default=default, metadata={"rule": ChoiceRule(name, default, tuple(options))})
+
+
+def rules_of(settings_type: type) -> dict[str, Rule]:
+    """The rule of each field of a settings class, by field name."""
+    return {each.name: each.metadata["rule"] for each in fields(settings_type)}
+
+
+def read_address(
+    settings_type: type[Settings], parameters: Mapping[str, str]
+) -> tuple[Settings, list[Complaint]]:
+    """The nearest valid settings for URL parameters, and one complaint for each value that was changed."""
+    values: dict[str, Any] = {}
+    complaints: list[Complaint] = []
+    for name, rule in rules_of(settings_type).items():
+        if rule.name in parameters:
+            values[name], complaint = rule.parse(parameters[rule.name])
+            complaints += [complaint] if complaint else []
+    return settings_type(**values), complaints
+
+
+def check_settings(settings: Settings) -> tuple[Settings, list[Complaint]]:
+    """The nearest valid settings for what the widgets hold, and one complaint for each value that was changed."""
+    changed: dict[str, Any] = {}
+    complaints: list[Complaint] = []
+    for name, rule in rules_of(type(settings)).items():
+        changed[name], complaint = rule.check(getattr(settings, name))
+        complaints += [complaint] if complaint else []
+    return replace(settings, **changed), complaints  # type: ignore[type-var]
+
+
+def write_address(settings: Any) -> dict[str, str]:
+    """URL parameters of settings; a field at its default is left out, so that links stay short."""
+    default = type(settings)()
+    return {
+        rule.name: rule.format(getattr(settings, name))
+        for name, rule in rules_of(type(settings)).items()
+        if getattr(settings, name) != getattr(default, name)
+    }
+
+
+def _bounded_int(digits: str) -> int:
+    # int() refuses more than 4,300 digits; past 18 of them only the sign and the size class matter.
+    sign = "-" if digits.startswith("-") else ""
+    significant = digits.lstrip("+-").lstrip("0") or "0"
+    return int(sign + (significant if len(significant) <= 18 else "9" * 18))

@@ -1,0 +1,116 @@
+"""Widgets <-> settings: a strip of controls that keeps the widgets, the session and the URL of a page in agreement.
+
+    controls = open_controls(page, Settings)
+    with controls.strip():
+        controls.draw("query_len", "tiles.control.query_len")
+    settings = controls.settings
+
+The URL rules when a page is opened or its address was changed from outside, the widgets rule while they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+from pages.shared.address import (
+    ChoiceRule,
+    Complaint,
+    FlagRule,
+    check_settings,
+    read_address,
+    rules_of,
+    write_address,
+)
+from pages.shared.frame import Page, remember_address, remembered_address
+
+Settings = TypeVar("Settings")
+Resolve = Callable[[Settings], tuple[Settings, list[Complaint]]]
+
+
+@dataclass(frozen=True)
+class Controls(Generic[Settings]):
+    """The settings a page is drawn with, and the widgets that change them."""
+
+    page: Page
+    settings: Settings
+
+    @contextmanager
+    def strip(self, summary: str) -> Iterator[None]:
+        """The bordered row the widgets stand in; on a phone it folds into `summary` and a button."""
+        open_key = f"{self.page.name}.controls-open"
+        unfolded = st.session_state.get(open_key, False)
+        with st.container(key="fa-controls-summary", horizontal=True, vertical_alignment="center"):
+            st.text(summary)
+            label = self.page.text("frame.controls.done" if unfolded else "frame.controls.change")
+            st.button(label, key=f"{open_key}-button", on_click=_set, args=(open_key, not unfolded))
+        state = "open" if unfolded else "folded"
+        with st.container(key=f"fa-controls-{state}", horizontal=True, gap=None):
+            yield
+
+    def draw(
+        self, name: str, label_key: str, *, options: Mapping[str, str] | None = None, step: int = 1
+    ) -> None:
+        """The widget of a field. `options` gives a choice's options their names, in the order to show them."""
+        rule = rules_of(type(self.settings))[name]
+        key = _widget_key(self.page, name)
+        st.session_state[key] = getattr(self.settings, name)
+        common: dict[str, Any] = {"key": key, "on_change": _set, "args": (_used_key(self.page), True)}
+        label = self.page.text(label_key)
+        with st.container(key=f"fa-control-{self.page.name}-{name}", width="content"):
+            if isinstance(rule, FlagRule):
+                st.toggle(label, **common)
+            elif isinstance(rule, ChoiceRule):
+                names = options or {option: option for option in rule.options}
+                st.selectbox(label, list(names), format_func=lambda option: names[option], **common)
+            else:
+                st.number_input(label, step=step, format="%d", **common)
+
+
+def open_controls(
+    page: Page, settings_type: type[Settings], *, resolve: Resolve[Settings] | None = None
+) -> Controls[Settings]:
+    """The settings of this run, valid, with the URL rewritten to them and a sentence drawn for each change.
+
+    `resolve` applies rules between fields: it gets settings whose fields are valid by themselves and gives the nearest
+    that are valid together.
+    """
+    settings, complaints = _asked_settings(page, settings_type)
+    if resolve is not None:
+        settings, more = resolve(settings)
+        complaints += more
+    page.complain(complaints)
+    remember_address(page, write_address(settings))
+    st.session_state[_settings_key(page)] = settings
+    return Controls(page, settings)
+
+
+def _asked_settings(page: Page, settings_type: type[Settings]) -> tuple[Settings, list[Complaint]]:
+    parameters = {name: value for name, value in st.query_params.to_dict().items() if name != "lang"}
+    kept: Settings | None = st.session_state.get(_settings_key(page))
+    used = st.session_state.pop(_used_key(page), False)
+    if kept is None or (not used and parameters != remembered_address(page)):
+        return read_address(settings_type, parameters)
+    held = {name: st.session_state.get(_widget_key(page, name)) for name in rules_of(settings_type)}
+    changed = {name: getattr(kept, name) if value is None else value for name, value in held.items()}
+    return check_settings(settings_type(**changed))
+
+
+def _set(key: str, value: object) -> None:
+    st.session_state[key] = value
+
+
+def _widget_key(page: Page, name: str) -> str:
+    return f"{page.name}.{name}"
+
+
+def _used_key(page: Page) -> str:
+    return f"{page.name}.controls-used"
+
+
+def _settings_key(page: Page) -> str:
+    return f"{page.name}.settings"
