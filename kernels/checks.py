@@ -1,0 +1,87 @@
+"""What the launchers accept, and what the device allows; everything else is refused in a sentence."""
+
+from __future__ import annotations
+
+from math import e, isfinite, log2, sqrt
+
+import torch
+import triton
+from torch import Tensor
+
+from kernels.configs import INTERPRETER_LIMITS, OLDEST_CAPABILITY, DeviceLimits
+from simulator.problem import AttentionShape
+
+_DTYPES = (torch.float16, torch.float32)
+_SMALLEST_NORMAL = torch.finfo(torch.float32).tiny
+_LARGEST = torch.finfo(torch.float32).max
+
+
+def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionShape:
+    """The problem that q [batch, query_heads, query_len, head_dim] and k, v [batch, kv_heads, key_len, head_dim] pose.
+
+    Raises ValueError naming the argument, the rule and the value where the kernels cannot serve it.
+    """
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor.ndim != 4:
+            raise ValueError(f"{name} must be [batch, heads, length, head_dim], got {tensor.ndim} dimensions")
+        if tensor.dtype not in _DTYPES:
+            raise ValueError(f"{name} must be float16 or float32, got {_name(tensor.dtype)}")
+        if tensor.dtype != q.dtype:
+            raise ValueError(f"{name} must have the dtype of q ({_name(q.dtype)}), got {_name(tensor.dtype)}")
+        if tensor.device != q.device:
+            raise ValueError(f"{name} must be on the device of q ({q.device}), got {tensor.device}")
+        if tensor.requires_grad and torch.is_grad_enabled():
+            raise ValueError(f"{name} must not require a gradient, since only the forward exists: use torch.no_grad")
+    batch, kv_heads, key_len, head_dim = k.shape
+    if v.shape != k.shape:
+        raise ValueError(f"v must have the shape of k {tuple(k.shape)}, got {tuple(v.shape)}")
+    if (q.shape[0], q.shape[3]) != (batch, head_dim):
+        raise ValueError(
+            f"q must have the batch and head_dim of k ({batch} and {head_dim}), got {q.shape[0]} and {q.shape[3]}"
+        )
+    return AttentionShape(
+        query_len=q.shape[2],
+        key_len=key_len,
+        head_dim=head_dim,
+        causal=causal,
+        batch=batch,
+        query_heads=q.shape[1],
+        kv_heads=kv_heads,
+        element_bytes=q.element_size(),
+    )
+
+
+def split_scale(scale: float | None, head_dim: int) -> tuple[int, float]:
+    """The sign of the scale, which goes to Q, and its size in powers of two, which is always positive.
+
+    The default is 1 / sqrt(head_dim), of the true head dim. A scale of 0 becomes Q x 0 with size 1.
+    """
+    scale = 1 / sqrt(head_dim) if scale is None else scale
+    size = abs(scale) * log2(e)
+    if not isfinite(scale) or size > _LARGEST:
+        raise ValueError(f"scale must be finite in float32, got {scale}")
+    if size < _SMALLEST_NORMAL:
+        return 0, 1.0
+    return (1 if scale > 0 else -1), size
+
+
+def limits_of(device: torch.device) -> DeviceLimits:
+    """What the device allows. Raises ValueError where the kernels cannot run on it."""
+    if device.type == "cpu" and triton.knobs.runtime.interpret:
+        return INTERPRETER_LIMITS
+    if device.type != "cuda":
+        raise ValueError(f"q must be on a GPU, got {device}")
+    properties = torch.cuda.get_device_properties(device)
+    capability = (properties.major, properties.minor)
+    if torch.version.hip is None and capability < OLDEST_CAPABILITY:
+        oldest, found = (".".join(map(str, pair)) for pair in (OLDEST_CAPABILITY, capability))
+        raise ValueError(f"device must have compute capability {oldest} or newer, got {found} ({properties.name})")
+    return DeviceLimits(
+        capability=capability,
+        shared_bytes=getattr(properties, "shared_memory_per_block_optin", properties.shared_memory_per_block),
+        l2_bytes=properties.L2_cache_size,
+    )
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

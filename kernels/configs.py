@@ -1,0 +1,87 @@
+"""Tiles, warps and stages of a kernel, chosen from what the device can do, never from its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.problem import AttentionShape
+
+OLDEST_CAPABILITY = (7, 5)  # Triton's compiler aborts the process on older ones
+
+
+@dataclass(frozen=True, slots=True)
+class KernelConfig:
+    """How a forward kernel is cut up. Rows are powers of two, at least 16."""
+
+    query_rows: int  # BLOCK_M, Br
+    key_rows: int  # BLOCK_N, Bc
+    warps: int
+    stages: int  # tiles of K and of V in flight
+
+    def __str__(self) -> str:
+        return f"tile {self.query_rows}x{self.key_rows}, {self.warps} warps, {self.stages} stages"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLimits:
+    """What a choice of configuration depends on."""
+
+    capability: tuple[int, int]
+    shared_bytes: int  # the most one block may use, opted in
+    l2_bytes: int
+
+
+INTERPRETER_LIMITS = DeviceLimits(capability=(9, 0), shared_bytes=232_448, l2_bytes=1 << 20)
+
+
+def padded_head_dim(head_dim: int) -> int:
+    """Columns of a tile on chip: the next power of two, at least 16."""
+    return max(16, 1 << (head_dim - 1).bit_length())
+
+
+def shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
+    """Shared memory that the forward kernel needs at most: one Q tile, and K and V tiles for each stage."""
+    row_bytes = padded_head_dim(shape.head_dim) * shape.element_bytes
+    return row_bytes * (config.query_rows + 2 * config.stages * config.key_rows)
+
+
+def forward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
+    """Configurations of the forward kernel, the fastest on an H200 first, smaller ones after it."""
+    columns = padded_head_dim(shape.head_dim)
+    if shape.element_bytes == 4:
+        rows = 64 if columns <= 64 else 32
+        return KernelConfig(rows, 32, 4, 2), KernelConfig(16, 32, 4, 1), KernelConfig(16, 16, 4, 1)
+    small = KernelConfig(64, 64, 4, 2), KernelConfig(64, 32, 4, 2), KernelConfig(64, 32, 4, 1)
+    if columns <= 64:
+        return (KernelConfig(64, 128, 4, 2), *small)
+    if columns <= 128:
+        return (KernelConfig(64, 64, 4, 3), *small)
+    return KernelConfig(64, 64, 8, 2), *small
+
+
+def choose_config(shape: AttentionShape, limits: DeviceLimits) -> KernelConfig:
+    """The first configuration that fits. Raises ValueError where none does."""
+    configs = forward_configs(shape)
+    fitting = (config for config in configs if shared_bytes(config, shape) <= limits.shared_bytes)
+    chosen = next(fitting, None)
+    if chosen is None:
+        check_fits(configs[-1], shape, limits)
+    return chosen or configs[-1]
+
+
+def check_fits(config: KernelConfig, shape: AttentionShape, limits: DeviceLimits) -> None:
+    """Raises ValueError with the bytes needed and the bytes there are."""
+    needed = shared_bytes(config, shape)
+    if needed > limits.shared_bytes:
+        raise ValueError(
+            f"config ({config}) needs {needed} bytes of shared memory, has {limits.shared_bytes}"
+        )
+
+
+def heads_per_group(shape: AttentionShape, limits: DeviceLimits) -> int:
+    """Heads that run side by side: under a causal mask as many as keep K and V in half of L2, else one by one."""
+    if not shape.causal:
+        return 1
+    kv_bytes = 2 * shape.key_len * shape.head_dim * shape.element_bytes
+    queries_per_kv = shape.query_heads // shape.kv_heads
+    return max(1, limits.l2_bytes // 2 // kv_bytes) * queries_per_kv

@@ -1,0 +1,123 @@
+"""Small device functions that the kernels share: tile loads, the online softmax, tile bounds and program order.
+
+Names ending in `_ptr` are in HBM, `_tile` is on chip, CAPITALS are known at compile time.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def head_ptr(ptr, strides, batch, head):
+    """Where one head of one batch begins; int64, since a tensor may be larger than 2^31 elements."""
+    return ptr + tl.cast(batch, tl.int64) * strides[0] + tl.cast(head, tl.int64) * strides[1]
+
+
+@triton.jit
+def tile_ptrs(ptr, strides, first_row, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """Pointers [ROWS, COLS] to the rows from `first_row` on of one head."""
+    first_row_ptr = ptr + tl.cast(first_row, tl.int64) * strides[2]
+    rows = tl.arange(0, ROWS).to(tl.int64)
+    cols = tl.arange(0, COLS).to(tl.int64)
+    return first_row_ptr + rows[:, None] * strides[2] + cols[None, :] * strides[3]
+
+
+@triton.jit
+def tile_mask(first_row, row_count, HEAD_DIM: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """True [ROWS, COLS] where the tile lies inside its tensor."""
+    rows = first_row + tl.arange(0, ROWS)
+    return (rows < row_count)[:, None] & (tl.arange(0, COLS) < HEAD_DIM)[None, :]
+
+
+@triton.jit
+def load_tile(
+    ptr,
+    strides,
+    first_row,
+    row_count,
+    HEAD_DIM: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+    CHECK: tl.constexpr,
+):
+    """Rows from `first_row` on [ROWS, COLS]; outside the tensor they read 0. CHECK=False promises all are inside."""
+    ptrs = tile_ptrs(ptr, strides, first_row, ROWS, COLS)
+    if CHECK:
+        return tl.load(ptrs, mask=tile_mask(first_row, row_count, HEAD_DIM, ROWS, COLS), other=0.0)
+    else:
+        return tl.load(ptrs)
+
+
+@triton.jit
+def store_tile(
+    ptr,
+    strides,
+    tile,
+    first_row,
+    row_count,
+    HEAD_DIM: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+):
+    """Writes what of the tile [ROWS, COLS] lies inside the tensor, in the tensor's dtype."""
+    ptrs = tile_ptrs(ptr, strides, first_row, ROWS, COLS)
+    mask = tile_mask(first_row, row_count, HEAD_DIM, ROWS, COLS)
+    tl.store(ptrs, tile.to(ptr.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def online_softmax_update(scores, log2_scale, running_max, running_sum):
+    """Takes one tile of raw scores [rows, keys] into the running softmax of each row (FlashAttention-2, lines 8-9).
+
+    Works in powers of two: weights are 2^(scores * log2_scale - max). `log2_scale` must be positive, so that the
+    largest raw score is the largest scaled one. A row that has seen no key keeps its maximum at -inf; only the
+    subtraction is guarded, since a stored 0 would outweigh every later score (hard case C09).
+    Returns the weights, the factor for what was summed before, the new maximum and the new sum.
+    """
+    new_max = tl.maximum(running_max, tl.max(scores, axis=1) * log2_scale)
+    subtracted = tl.where(new_max == float("-inf"), 0.0, new_max)
+    weights = tl.exp2(scores * log2_scale - subtracted[:, None])
+    correction = tl.exp2(running_max - subtracted)
+    return weights, correction, new_max, running_sum * correction + tl.sum(weights, axis=1)
+
+
+@triton.jit
+def finish_softmax(accumulator, running_max, running_sum):
+    """Output rows and natural log-sum-exp; a row that saw no key gives 0 and -inf (FlashAttention-2, lines 12-13)."""
+    out_tile = accumulator / tl.where(running_sum == 0.0, 1.0, running_sum)[:, None]
+    lse = (running_max + tl.log2(running_sum)) * 0.6931471805599453  # ln 2
+    return out_tile, lse
+
+
+@triton.jit
+def key_tile_bounds(
+    first_query,
+    query_len,
+    key_len,
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    """How many key tiles need no mask, and how many hold a visible key: simulator.problem's rule, on the device."""
+    if CAUSAL:
+        hidden = query_len - key_len  # bottom-right: query i sees keys up to i - hidden
+        last_query = tl.minimum(first_query + QUERY_ROWS, query_len) - 1
+        seen_by_first = tl.minimum(tl.maximum(first_query - hidden + 1, 0), key_len)
+        seen_by_last = tl.maximum(last_query - hidden + 1, 0)
+        return seen_by_first // KEY_ROWS, tl.cdiv(seen_by_last, KEY_ROWS)
+    else:
+        return key_len // KEY_ROWS, tl.cdiv(key_len, KEY_ROWS)
+
+
+@triton.jit
+def program_tile(program, query_tiles, heads, heads_per_group):
+    """The query tile and the head (over the batch) of a program.
+
+    Programs start in order. Inside a group of heads, whose keys and values share L2, the last query tiles come first:
+    under a causal mask they are the longest, and short ones fill the tail.
+    """
+    group = program // (heads_per_group * query_tiles)
+    first_head = group * heads_per_group
+    heads_here = tl.minimum(heads - first_head, heads_per_group)
+    inside = program - first_head * query_tiles
+    return query_tiles - 1 - inside // heads_here, first_head + inside % heads_here
