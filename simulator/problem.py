@@ -1,4 +1,4 @@
-"""What is computed: the shape of an attention problem, its tiles, and the one home of causal tile skipping."""
+"""The shape of an attention problem, its tiles, and the one home of causal tile skipping."""
 
 from __future__ import annotations
 

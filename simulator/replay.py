@@ -109,10 +109,10 @@ def replay(
     stop = len(trace) if until is None else until
     if not 0 <= stop <= len(trace):
         raise ValueError(f"until must be between 0 and {len(trace)}, got {stop}")
-    state = _initial_memory(trace, q, k, v, scale)
-    for _, state in replay_steps(trace, q, k, v, until=stop, scale=scale):
-        pass
-    return state
+    memory = _initial_memory(trace, q, k, v, scale)
+    for index in range(stop):
+        _perform(trace, trace.step(index), memory)
+    return MemoryState(stop, memory.hbm, memory.chip)
 
 
 def replay_steps(
@@ -121,19 +121,13 @@ def replay_steps(
     k: ArrayLike,
     v: ArrayLike,
     *,
-    until: int | None = None,
     scale: float | None = None,
 ) -> Iterator[tuple[Step, MemoryState]]:
     """Each step with the memory just after it. The arrays are live: copy what must outlast the step."""
     memory = _initial_memory(trace, q, k, v, scale)
-    block = -1
-    for index in range(len(trace) if until is None else until):
-        step = trace.step(index)
-        if step.block != block:
-            memory.chip.clear()
-            block = step.block
+    for step in trace:
         _perform(trace, step, memory)
-        yield step, MemoryState(index + 1, memory.hbm, memory.chip)
+        yield step, MemoryState(step.index + 1, memory.hbm, memory.chip)
 
 
 def _initial_memory(
@@ -160,6 +154,8 @@ def _initial_memory(
 
 def _perform(trace: Trace, step: Step, memory: MemoryState) -> None:
     chip, place = memory.chip, (step.tensor, step.query_tile, step.key_tile)
+    if step.index and step.block != trace.steps.block[step.index - 1]:
+        chip.clear()
     if step.kind == StepKind.LOAD:
         chip.view(*place)[...] = _hbm_view(memory, trace, step)
     elif step.kind == StepKind.STORE:

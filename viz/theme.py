@@ -1,4 +1,4 @@
-"""The one home of the product's colours and type, as `docs/architecture.md` and the design pictures name them."""
+"""The one home of the product's colours and type: each colour is named by what it means."""
 
 from __future__ import annotations
 
@@ -133,7 +133,10 @@ DARK = Theme(
 
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
-FONT = 'Inter, system-ui, -apple-system, "Segoe UI", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif'
+FONT = (
+    'Inter, system-ui, -apple-system, "Segoe UI", '
+    '"Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif'
+)
 MONO = '"JetBrains Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace'
 
 

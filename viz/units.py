@@ -9,15 +9,9 @@ def _scaled(value: float, unit: str, step: int, prefixes: str) -> str:
         if abs(scaled) < step:
             break
         scaled, prefix = scaled / step, candidate
-    digits = (
-        0
-        if not prefix and float(scaled).is_integer()
-        else 2
-        if abs(scaled) < 10
-        else 1
-        if abs(scaled) < 100
-        else 0
-    )
+    if not prefix:
+        return f"{scaled:,.0f} {unit}"
+    digits = 2 if abs(scaled) < 10 else 1 if abs(scaled) < 100 else 0
     return f"{scaled:,.{digits}f} {prefix}{unit}"
 
 
