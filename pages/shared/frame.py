@@ -108,7 +108,7 @@ def existing_pages() -> list[str]:
 
 def _draw_menu(page: Page) -> None:
     with st.container(key="fa-menu", horizontal=True, vertical_alignment="center", gap=None):
-        st.html(f'<span class="fa-brand">{escape(page.text("frame.brand"))}</span>')
+        st.html(f'<span class="fa-brand">{escape(page.text("frame.brand"))}</span>', width="content")
         with st.container(key="fa-menu-links", horizontal=True, vertical_alignment="center", gap=None):
             _draw_links(page, "bar")
         with (
