@@ -1,4 +1,4 @@
-"""Page state <-> URL: a page's settings are one frozen dataclass whose fields say their rule and their URL name.
+"""Page state <-> URL: a page's settings are a frozen dataclass whose fields say their rule and URL name.
 
 @dataclass(frozen=True)
 class Settings:
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeVar
 
 Settings = TypeVar("Settings")
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_SHOWN_CHARACTERS = 40
+INTEGER = re.compile(r"[+-]?[0-9][0-9,]*")
+QUOTED_CHARACTERS = 40
+INT_DIGITS = 18  # any more only tell that a number is huge, and int() refuses more than 4,300
 
 
 @dataclass(frozen=True)
@@ -29,25 +30,26 @@ class Complaint:
 
 
 class Rule(Protocol):
-    """What a field accepts. `check` gives the value, or the nearest valid one with a complaint."""
+    """What a field accepts. `parse` gives the value of a text, or the nearest valid one with a complaint."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def parse(self, text: str) -> tuple[Any, Complaint | None]: ...
-
-    def check(self, value: Any) -> tuple[Any, Complaint | None]: ...
 
     def format(self, value: Any) -> str: ...
 
 
-def _shown(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+def shortened(text: str) -> str:
+    """A text short enough to be quoted in a sentence."""
+    if not text.strip():
+        return f'"{text[:QUOTED_CHARACTERS]}"'
+    return text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…"
 
 
 @dataclass(frozen=True)
 class IntegerRule:
-    """An integer from `minimum` to `maximum`; text that is none gives `default`."""
+    """An integer from `minimum` to `maximum`; thousands may be marked by commas."""
 
     name: str
     default: int
@@ -55,17 +57,15 @@ class IntegerRule:
     maximum: int
 
     def parse(self, text: str) -> tuple[int, Complaint | None]:
-        if not _INTEGER.fullmatch(text.strip()):
-            values = {"name": self.name, "value": _shown(text), "shown": self.default}
-            return self.default, Complaint("address.not_an_integer", values)
-        return self.check(_bounded_int(text.strip()), _shown(text.strip()))
-
-    def check(self, value: int, written: str | None = None) -> tuple[int, Complaint | None]:
-        nearest = min(max(value, self.minimum), self.maximum)
-        if nearest == value:
-            return value, None
-        key, limit = ("address.below", self.minimum) if value < nearest else ("address.above", self.maximum)
-        return nearest, Complaint(key, {"name": self.name, "value": written or value, "limit": limit})
+        quoted = {"name": self.name, "value": shortened(text)}
+        if not INTEGER.fullmatch(text.strip()):
+            return self.default, Complaint("address.not_an_integer", {**quoted, "shown": self.default})
+        value = _huge_int(text.strip().replace(",", ""))
+        if value < self.minimum:
+            return self.minimum, Complaint("address.below", {**quoted, "limit": self.minimum})
+        if value > self.maximum:
+            return self.maximum, Complaint("address.above", {**quoted, "limit": self.maximum})
+        return value, None
 
     def format(self, value: int) -> str:
         return str(value)
@@ -81,11 +81,8 @@ class FlagRule:
     def parse(self, text: str) -> tuple[bool, Complaint | None]:
         if text in ("0", "1"):
             return text == "1", None
-        values = {"name": self.name, "value": _shown(text), "shown": self.format(self.default)}
+        values = {"name": self.name, "value": shortened(text), "shown": self.format(self.default)}
         return self.default, Complaint("address.not_a_flag", values)
-
-    def check(self, value: bool) -> tuple[bool, Complaint | None]:
-        return value, None
 
     def format(self, value: bool) -> str:
         return "1" if value else "0"
@@ -100,13 +97,10 @@ class ChoiceRule:
     options: tuple[str, ...]
 
     def parse(self, text: str) -> tuple[str, Complaint | None]:
-        return self.check(text)
-
-    def check(self, value: str) -> tuple[str, Complaint | None]:
-        if value in self.options:
-            return value, None
+        if text in self.options:
+            return text, None
         options = ", ".join(self.options)
-        values = {"name": self.name, "value": _shown(value), "options": options, "shown": self.default}
+        values = {"name": self.name, "value": shortened(text), "options": options, "shown": self.default}
         return self.default, Complaint("address.unknown_choice", values)
 
     def format(self, value: str) -> str:
@@ -148,16 +142,6 @@ def read_address(
     return settings_type(**values), complaints
 
 
-def check_settings(settings: Settings) -> tuple[Settings, list[Complaint]]:
-    """The nearest valid settings for what the widgets hold, and one complaint for each value that was changed."""
-    changed: dict[str, Any] = {}
-    complaints: list[Complaint] = []
-    for name, rule in rules_of(type(settings)).items():
-        changed[name], complaint = rule.check(getattr(settings, name))
-        complaints += [complaint] if complaint else []
-    return replace(settings, **changed), complaints  # type: ignore[type-var]
-
-
 def write_address(settings: Any) -> dict[str, str]:
     """URL parameters of settings; a field at its default is left out, so that links stay short."""
     default = type(settings)()
@@ -168,8 +152,7 @@ def write_address(settings: Any) -> dict[str, str]:
     }
 
 
-def _bounded_int(digits: str) -> int:
-    # int() refuses more than 4,300 digits; past 18 of them only the sign and the size class matter.
+def _huge_int(digits: str) -> int:
     sign = "-" if digits.startswith("-") else ""
-    significant = digits.lstrip("+-").lstrip("0") or "0"
-    return int(sign + (significant if len(significant) <= 18 else "9" * 18))
+    significant = digits.lstrip("+-0") or "0"
+    return int(sign + significant) if len(significant) <= INT_DIGITS else int(sign + "9" * INT_DIGITS)

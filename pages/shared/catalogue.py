@@ -1,4 +1,4 @@
-"""Short strings in both languages: gettext catalogues in `locales/<language>/`, merged and read once per process."""
+"""Short strings in both languages: gettext catalogues of `locales/<language>/`, read once per process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Missing(NullTranslations):
 
 @cache
 def load_catalogue(language: str) -> Translations:
-    """All `.po` files of a language as one gettext catalogue; asking it for an unknown key raises `MissingTextError`."""
+    """All `.po` files of a language as one catalogue; an unknown key raises `MissingTextError`."""
     merged = Translations()
     for path in sorted((LOCALES / language).glob("*.po")):
         with path.open("rb") as file:

@@ -1,8 +1,8 @@
 """Mounts the JavaScript of `viz` in a Streamlit page.
 
-An asset is a folder `viz/<name>` with `<name>.js` and `<name>.css`. Its script is plain, host-neutral JavaScript that
-exports `render(root, data, report)`: called with the same `root` element each time the data change, and free to call
-`report(name, value)`, which sets `result.<name>` and reruns the page.
+An asset is a folder `viz/<name>` with `<name>.js` and `<name>.css`. Its script is plain, host-neutral
+JavaScript that exports `render(root, data, report)`: called with the same `root` element each time the data
+change, and free to call `report(name, value)`, which sets `result.<name>` and reruns the page.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ export default function (component) {
 def mount(asset: Path, data: Mapping[str, Any], *, key: str, **on_change: Callable[[], None]) -> Any:
     """Shows an asset. Values of `data` are JSON, or `bytes`, which arrive as Uint8Array aligned to 8 bytes.
 
-    Callbacks are named `on_<name>_change` for each `name` the script reports. Unchanged data do not call the script.
+    Callbacks are named `on_<name>_change` for each `name` the script reports. Unchanged data do not call it.
     """
     return _component(asset)(key=key, data=pack_data(data), **on_change)
 
 
 def pack_data(data: Mapping[str, Any]) -> bytes:
-    """JSON values and raw columns as one payload, since Streamlit sends bytes raw only when they are all there is."""
+    """JSON values and raw columns as one payload, since Streamlit sends raw bytes only by themselves."""
     columns: dict[str, tuple[int, int]] = {}
     body = bytearray()
     for name, value in data.items():

@@ -1,11 +1,12 @@
-"""Widgets <-> settings: a strip of controls that keeps the widgets, the session and the URL of a page in agreement.
+"""Widgets <-> settings: a strip of controls that keeps widgets, session and URL of a page in agreement.
 
     controls = open_controls(page, Settings)
     with controls.strip():
         controls.draw("query_len", "tiles.control.query_len")
     settings = controls.settings
 
-The URL rules when a page is opened or its address was changed from outside, the widgets rule while they are used.
+The URL rules when a page is opened or its address was changed from outside; the widgets rule while they are
+used. What a widget holds is read by the same rule as the URL, so both are complained of in the same words.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pages.shared.address import (
     ChoiceRule,
     Complaint,
     FlagRule,
-    check_settings,
+    IntegerRule,
     read_address,
     rules_of,
     write_address,
@@ -52,13 +53,14 @@ class Controls(Generic[Settings]):
         with st.container(key=f"fa-controls-{state}", horizontal=True, gap=None):
             yield
 
-    def draw(
-        self, name: str, label_key: str, *, options: Mapping[str, str] | None = None, step: int = 1
-    ) -> None:
-        """The widget of a field. `options` gives a choice's options their names, in the order to show them."""
+    def draw(self, name: str, label_key: str, *, options: Mapping[str, str] | None = None) -> None:
+        """The widget of a field. `options` names a choice's options, in the order to show them."""
         rule = rules_of(type(self.settings))[name]
         key = _widget_key(self.page, name)
-        st.session_state[key] = getattr(self.settings, name)
+        value = getattr(self.settings, name)
+        shown = rule.format(value) if isinstance(rule, IntegerRule) else value
+        if st.session_state.get(key) != shown:
+            st.session_state[key] = shown
         common: dict[str, Any] = {"key": key, "on_change": _set, "args": (_used_key(self.page), True)}
         label = self.page.text(label_key)
         with st.container(key=f"fa-control-{self.page.name}-{name}", width="content"):
@@ -66,9 +68,9 @@ class Controls(Generic[Settings]):
                 st.toggle(label, **common)
             elif isinstance(rule, ChoiceRule):
                 names = options or {option: option for option in rule.options}
-                st.selectbox(label, list(names), format_func=lambda option: names[option], **common)
+                st.selectbox(label, list(names), format_func=names.__getitem__, **common)
             else:
-                st.number_input(label, step=step, format="%d", **common)
+                st.text_input(label, **common)
 
 
 def open_controls(
@@ -76,8 +78,8 @@ def open_controls(
 ) -> Controls[Settings]:
     """The settings of this run, valid, with the URL rewritten to them and a sentence drawn for each change.
 
-    `resolve` applies rules between fields: it gets settings whose fields are valid by themselves and gives the nearest
-    that are valid together.
+    `resolve` applies rules between fields: it gets settings whose fields are valid by themselves, and gives
+    the nearest that are valid together with a complaint for each change.
     """
     settings, complaints = _asked_settings(page, settings_type)
     if resolve is not None:
@@ -95,9 +97,17 @@ def _asked_settings(page: Page, settings_type: type[Settings]) -> tuple[Settings
     used = st.session_state.pop(_used_key(page), False)
     if kept is None or (not used and parameters != remembered_address(page)):
         return read_address(settings_type, parameters)
-    held = {name: st.session_state.get(_widget_key(page, name)) for name in rules_of(settings_type)}
-    changed = {name: getattr(kept, name) if value is None else value for name, value in held.items()}
-    return check_settings(settings_type(**changed))
+    return read_address(settings_type, _held_parameters(page, kept))
+
+
+def _held_parameters(page: Page, kept: object) -> dict[str, str]:
+    # A widget that was not drawn in the last run holds nothing: its setting stays as it was.
+    parameters = {}
+    for name, rule in rules_of(type(kept)).items():
+        held = st.session_state.get(_widget_key(page, name))
+        value = getattr(kept, name) if held is None else held
+        parameters[rule.name] = value if isinstance(value, str) else rule.format(value)
+    return parameters
 
 
 def _set(key: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""What every page is framed by: page settings, language, theme, styles, the menu. `open_page` is a page's first call."""
+"""The frame of every page: settings, language, theme, styles, menu. `open_page` is a page's first call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared.address import Complaint
+from pages.shared.address import Complaint, shortened
 from pages.shared.catalogue import LANGUAGES, translate
 from pages.shared.components import mount
 from viz.theme import LIGHT, THEMES, Theme, css_variables
@@ -46,7 +46,10 @@ class Page:
 
 
 def open_page(name: str) -> Page:
-    """Sets the page up and draws its menu. Language: `?lang=`, else the browser's; theme: the one Streamlit draws in."""
+    """Sets the page up and draws its menu.
+
+    The language is `?lang=`, else the browser's; the theme is the one Streamlit draws in.
+    """
     language, complaint = choose_language(st.query_params.get("lang"), st.context.locale)
     if complaint is not None:
         st.query_params["lang"] = language
@@ -64,13 +67,16 @@ def open_page(name: str) -> Page:
 
 
 def choose_language(asked: str | None, browser: str | None) -> tuple[str, Complaint | None]:
-    """A language of `LANGUAGES`: the one asked for, else the browser's, else English. An unknown one is complained of."""
+    """A language of `LANGUAGES`: the one asked for, else the browser's, else English.
+
+    An unknown one that was asked for is complained of, and gives English.
+    """
     if asked in LANGUAGES:
         return asked, None
     if asked is not None:
         values = {
             "name": "lang",
-            "value": asked[:40],
+            "value": shortened(asked),
             "options": ", ".join(LANGUAGES),
             "shown": DEFAULT_LANGUAGE,
         }

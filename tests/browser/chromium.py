@@ -1,7 +1,7 @@
 """Finds a Chromium that works, or installs one: `python -m tests.browser.chromium`.
 
-An installed Chromium or Chrome is used, else Playwright's own is fetched, else, as root on Debian or Ubuntu, the
-distribution's is installed. Where none of these works, a sentence says so: browser tests never skip silently.
+An installed Chromium or Chrome is used, else Playwright's own is fetched, else, as root on Debian or Ubuntu,
+the distribution's is installed. Where none of these works, a sentence says so: browser tests never skip.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def installers() -> Iterator[list[list[str]]]:
 def ensure_chromium(
     find: Callable[[], str] = find_chromium, ways: Callable[[], Iterator[list[list[str]]]] = installers
 ) -> str:
-    """The executable of a Chromium that works, installed if need be; raises `NoChromiumError` if nothing helped."""
+    """A Chromium that works, installed if need be; raises `NoChromiumError` if nothing helped."""
     for commands in (None, *ways()):
         if commands is not None:
             print(

@@ -1,4 +1,4 @@
-"""Browser tests drive a real Chromium against a server of their own. `page.goto("/tile_movement?lang=zh")` works."""
+"""Browser tests drive a real Chromium against their own server: `page.goto("/tile_movement?lang=zh")`."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ def watch_errors(page: Page) -> list[str]:
 
 
 def _is_base_path_probe(message: ConsoleMessage) -> bool:
-    # On a deep link Streamlit first asks for /<page>/_stcore/…, is told 404, and finds the server one level up.
+    # On a deep link Streamlit first asks for /<page>/_stcore/…, is told 404, and then asks one level up.
     address = message.location.get("url", "")
     return "404" in message.text and address.endswith(("/_stcore/health", "/_stcore/host-config"))

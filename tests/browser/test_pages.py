@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from pages.shared.catalogue import LANGUAGES, translate
 from pages.shared.frame import HOME, existing_pages
-from tests.browser.driving import serve, wait_ready
+from tests.browser.driving import wait_ready
 
 PAGES = existing_pages()
 PHONE = {"width": 390, "height": 844}
