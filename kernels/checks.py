@@ -17,7 +17,8 @@ _LARGEST = torch.finfo(torch.float32).max
 
 
 def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionShape:
-    """The problem that q [batch, query_heads, query_len, head_dim] and k, v [batch, kv_heads, key_len, head_dim] pose.
+    """The problem that q [batch, query_heads, query_len, head_dim] and k, v [batch, kv_heads, key_len,
+    head_dim] pose.
 
     Raises ValueError naming the argument, the rule and the value where the kernels cannot serve it.
     """
@@ -31,13 +32,16 @@ def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionSha
         if tensor.device != q.device:
             raise ValueError(f"{name} must be on the device of q ({q.device}), got {tensor.device}")
         if tensor.requires_grad and torch.is_grad_enabled():
-            raise ValueError(f"{name} must not require a gradient, since only the forward exists: use torch.no_grad")
+            raise ValueError(
+                f"{name} must not require a gradient, since only the forward exists: use torch.no_grad"
+            )
     batch, kv_heads, key_len, head_dim = k.shape
     if v.shape != k.shape:
         raise ValueError(f"v must have the shape of k {tuple(k.shape)}, got {tuple(v.shape)}")
     if (q.shape[0], q.shape[3]) != (batch, head_dim):
         raise ValueError(
-            f"q must have the batch and head_dim of k ({batch} and {head_dim}), got {q.shape[0]} and {q.shape[3]}"
+            f"q must have the batch and head_dim of k ({batch} and {head_dim}), "
+            f"got {q.shape[0]} and {q.shape[3]}"
         )
     return AttentionShape(
         query_len=q.shape[2],
@@ -75,7 +79,9 @@ def limits_of(device: torch.device) -> DeviceLimits:
     capability = (properties.major, properties.minor)
     if torch.version.hip is None and capability < OLDEST_CAPABILITY:
         oldest, found = (".".join(map(str, pair)) for pair in (OLDEST_CAPABILITY, capability))
-        raise ValueError(f"device must have compute capability {oldest} or newer, got {found} ({properties.name})")
+        raise ValueError(
+            f"device must have compute capability {oldest} or newer, got {found} ({properties.name})"
+        )
     return DeviceLimits(
         capability=capability,
         shared_bytes=getattr(properties, "shared_memory_per_block_optin", properties.shared_memory_per_block),

@@ -79,7 +79,9 @@ def check_fits(config: KernelConfig, shape: AttentionShape, limits: DeviceLimits
 
 
 def heads_per_group(shape: AttentionShape, limits: DeviceLimits) -> int:
-    """Heads that run side by side: under a causal mask as many as keep K and V in half of L2, else one by one."""
+    """Heads that run side by side: under a causal mask as many as keep K and V in half of L2, else one by
+    one.
+    """
     if not shape.causal:
         return 1
     kv_bytes = 2 * shape.key_len * shape.head_dim * shape.element_bytes

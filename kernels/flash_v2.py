@@ -43,7 +43,9 @@ def _visit_key_tiles(
     KEY_ROWS: tl.constexpr,
     MASKED: tl.constexpr,
 ):
-    """Takes key tiles first_tile to stop_tile - 1 into the rows; MASKED where a key may be unseen or padding."""
+    """Takes key tiles first_tile to stop_tile - 1 into the rows; MASKED where a key may be unseen
+    or padding.
+    """
     accumulator, running_max, running_sum = row_state
     CHECK: tl.constexpr = MASKED or HEAD_DIM != COLS
     for key_tile in range(first_tile, stop_tile):
@@ -62,7 +64,9 @@ def _visit_key_tiles(
     return accumulator, running_max, running_sum
 
 
-@triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv", "heads", "heads_per_group"])
+@triton.jit(
+    do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv", "heads", "heads_per_group"]
+)
 def flash_v2_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
@@ -97,7 +101,9 @@ def flash_v2_kernel(
     first_query = query_tile * QUERY_ROWS
     queries = first_query + tl.arange(0, QUERY_ROWS)
     last_visible_keys = tl.minimum(queries + (key_len - query_len if CAUSAL else key_len), key_len - 1)
-    unmasked_tiles, visible_tiles = key_tile_bounds(first_query, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL)
+    unmasked_tiles, visible_tiles = key_tile_bounds(
+        first_query, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
+    )
 
     q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
     q_tile = (q_tile * q_sign).to(q_tile.dtype)
@@ -142,10 +148,11 @@ def flash_v2_forward(
 ) -> tuple[Tensor, Tensor]:
     """softmax(scale q kᵀ) v and its natural log-sum-exp, exact up to rounding.
 
-    q [batch, query_heads, query_len, head_dim], k and v [batch, kv_heads, key_len, head_dim], any strides, float16 or
-    float32, head_dim up to 256; query_heads a multiple of kv_heads. `causal` is aligned bottom-right. `scale` is any
-    finite number, by default 1 / sqrt(head_dim). Returns out like q and lse [batch, query_heads, query_len] in
-    float32; a row that sees no key has output 0 and lse -inf. Raises ValueError for what it cannot serve.
+    q [batch, query_heads, query_len, head_dim], k and v [batch, kv_heads, key_len, head_dim], any strides,
+    float16 or float32, head_dim up to 256; query_heads a multiple of kv_heads. `causal` is aligned
+    bottom-right. `scale` is any finite number, by default 1 / sqrt(head_dim). Returns out like q and lse
+    [batch, query_heads, query_len] in float32; a row that sees no key has output 0 and lse -inf. Raises
+    ValueError for what it cannot serve.
     """
     shape = problem_of(q, k, v, causal=causal)
     config = config or choose_config(shape, limits_of(q.device))

@@ -1,4 +1,5 @@
-"""Small device functions that the kernels share: tile loads, the online softmax, tile bounds and program order.
+"""Small device functions that the kernels share: tile loads, the online softmax, tile bounds and program
+order.
 
 Names ending in `_ptr` are in HBM, `_tile` is on chip, CAPITALS are known at compile time.
 """
@@ -40,12 +41,15 @@ def load_tile(
     COLS: tl.constexpr,
     CHECK: tl.constexpr,
 ):
-    """Rows from `first_row` on [ROWS, COLS]; outside the tensor they read 0. CHECK=False promises all are inside."""
+    """Rows from `first_row` on [ROWS, COLS]; outside the tensor they read 0. CHECK=False promises all are
+    inside.
+    """
     ptrs = tile_ptrs(ptr, strides, first_row, ROWS, COLS)
     if CHECK:
-        return tl.load(ptrs, mask=tile_mask(first_row, row_count, HEAD_DIM, ROWS, COLS), other=0.0)
+        tile = tl.load(ptrs, mask=tile_mask(first_row, row_count, HEAD_DIM, ROWS, COLS), other=0.0)
     else:
-        return tl.load(ptrs)
+        tile = tl.load(ptrs)
+    return tile
 
 
 @triton.jit
@@ -67,11 +71,12 @@ def store_tile(
 
 @triton.jit
 def online_softmax_update(scores, log2_scale, running_max, running_sum):
-    """Takes one tile of raw scores [rows, keys] into the running softmax of each row (FlashAttention-2, lines 8-9).
+    """Takes one tile of raw scores [rows, keys] into the running softmax of each row (FlashAttention-2, lines
+    8-9).
 
-    Works in powers of two: weights are 2^(scores * log2_scale - max). `log2_scale` must be positive, so that the
-    largest raw score is the largest scaled one. A row that has seen no key keeps its maximum at -inf; only the
-    subtraction is guarded, since a stored 0 would outweigh every later score (hard case C09).
+    Works in powers of two: weights are 2^(scores * log2_scale - max). `log2_scale` must be positive, so that
+    the largest raw score is the largest scaled one. A row that has seen no key keeps its maximum at -inf;
+    only the subtraction is guarded, since a stored 0 would outweigh every later score (hard case C09).
     Returns the weights, the factor for what was summed before, the new maximum and the new sum.
     """
     new_max = tl.maximum(running_max, tl.max(scores, axis=1) * log2_scale)
@@ -83,7 +88,9 @@ def online_softmax_update(scores, log2_scale, running_max, running_sum):
 
 @triton.jit
 def finish_softmax(accumulator, running_max, running_sum):
-    """Output rows and natural log-sum-exp; a row that saw no key gives 0 and -inf (FlashAttention-2, lines 12-13)."""
+    """Output rows and natural log-sum-exp; a row that saw no key gives 0 and -inf (FlashAttention-2, lines
+    12-13).
+    """
     out_tile = accumulator / tl.where(running_sum == 0.0, 1.0, running_sum)[:, None]
     lse = (running_max + tl.log2(running_sum)) * 0.6931471805599453  # ln 2
     return out_tile, lse
@@ -98,23 +105,26 @@ def key_tile_bounds(
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
 ):
-    """How many key tiles need no mask, and how many hold a visible key: simulator.problem's rule, on the device."""
+    """How many key tiles need no mask, and how many hold a visible key: simulator.problem's rule, on the
+    device.
+    """
     if CAUSAL:
         hidden = query_len - key_len  # bottom-right: query i sees keys up to i - hidden
         last_query = tl.minimum(first_query + QUERY_ROWS, query_len) - 1
         seen_by_first = tl.minimum(tl.maximum(first_query - hidden + 1, 0), key_len)
         seen_by_last = tl.maximum(last_query - hidden + 1, 0)
-        return seen_by_first // KEY_ROWS, tl.cdiv(seen_by_last, KEY_ROWS)
     else:
-        return key_len // KEY_ROWS, tl.cdiv(key_len, KEY_ROWS)
+        seen_by_first = key_len
+        seen_by_last = key_len
+    return seen_by_first // KEY_ROWS, tl.cdiv(seen_by_last, KEY_ROWS)
 
 
 @triton.jit
 def program_tile(program, query_tiles, heads, heads_per_group):
     """The query tile and the head (over the batch) of a program.
 
-    Programs start in order. Inside a group of heads, whose keys and values share L2, the last query tiles come first:
-    under a causal mask they are the longest, and short ones fill the tail.
+    Programs start in order. Inside a group of heads, whose keys and values share L2, the last query tiles
+    come first: under a causal mask they are the longest, and short ones fill the tail.
     """
     group = program // (heads_per_group * query_tiles)
     first_head = group * heads_per_group

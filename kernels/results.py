@@ -1,18 +1,32 @@
-"""What a bench run says, as plain records and JSON lines: environment, progress, results, or why it cannot run.
+"""What a bench run says, as plain records and JSON lines: environment, progress, results, or why it cannot
+run.
 
-One record is one line, told apart by its `record` tag. Imports neither torch nor triton, so anyone may read it.
+One record is one line, told apart by its `record` tag. Imports neither torch nor triton, so anyone may read
+it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 from typing import Any
 
 from simulator.problem import AttentionShape
+
+# What can be timed: the id in results and the address, and the label in a legend.
+IMPLEMENTATIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "flash_v2": "FlashAttention-2 in Triton",
+        "math": "SDPA math",
+        "efficient": "SDPA efficient",
+        "flash": "SDPA flash",
+        "cudnn": "SDPA cuDNN",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +53,11 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an output is right, by a yardstick: its error beside that of a plain reference of its own precision.
+    """Whether an output is right, by a yardstick: its error beside that of a plain reference of its own
+    precision.
 
-    Errors are against float64. The relative ones are norms over the whole output, the largest ones are of a single
-    element; None where they cannot be measured (a NaN, a wrong shape), which is never correct.
+    Errors are against float64. The relative ones are norms over the whole output, the largest ones are of a
+    single element; None where they cannot be measured (a NaN, a wrong shape), which is never correct.
     """
 
     correct: bool
@@ -55,11 +70,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """One implementation on one problem. `samples_ms` is empty where it could not run, and `unavailable` says why."""
+    """One implementation on one problem. `samples_ms` is empty where it could not run, and `unavailable` says
+    why.
+    """
 
     run: str
-    implementation: str  # "flash_v2", "math", "efficient", "flash", "cudnn"
-    label: str  # "FlashAttention-2 in Triton", "SDPA flash"
+    implementation: str  # one of IMPLEMENTATIONS
+    label: str
     shape: AttentionShape
     dtype: str  # "float16"
     direction: str = "forward"
@@ -77,7 +94,7 @@ class Progress:
 
     done: int  # results already given
     total: int  # results of the whole run
-    current: str  # "flash, 4096 x 4096, d 64, causal"
+    current: str  # "flash 4096 x 4096 d64 causal, round 2 of 7"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +108,9 @@ class Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times faster one result is than another; `level` where their ranges over the rounds overlap."""
+    """How many times faster one result is than another; `level` where their ranges over the rounds
+    overlap.
+    """
 
     value: float
     level: bool
@@ -145,7 +164,8 @@ def tflops(result: BenchResult) -> float:
 
 
 def ratio(result: BenchResult, baseline: BenchResult) -> Ratio:
-    """How many times faster `result` is than `baseline`, for two results interleaved on one problem in one run.
+    """How many times faster `result` is than `baseline`, for two results interleaved on one problem in one
+    run.
 
     Raises ValueError for any other pair: clocks drift too far between runs for such a ratio to mean anything.
     """

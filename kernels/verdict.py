@@ -1,0 +1,71 @@
+"""Correct or not, by a yardstick: as close to float64 as twice the error of a plain reference of the same
+precision.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from kernels.results import Verdict
+
+ALLOWED_RATIO = 2.0
+# Added to the yardstick, relative: kernels compute in float32, where a folded scale and exp2 cost a few
+# roundings even if the reference happens to be exact.
+ALLOWED_CONSTANT = 4 * torch.finfo(torch.float32).eps
+
+
+def judge(out: Tensor, exact: Tensor, plain: Tensor) -> Verdict:
+    """The verdict on `out`, given the float64 truth and what a plain reference in the dtype of `out` made of
+    it.
+
+    Both the norm of the error and the largest error of an element must hold, so that one wrong row among
+    thousands shows. NaN, inf, a wrong shape or dtype are never correct; neither is anything where the
+    references themselves are not sound, since then there is no yardstick.
+    """
+    reason = _unsound(out, exact, plain)
+    if reason:
+        return Verdict(correct=False, reason=reason)
+    norm, largest = exact.norm().item(), exact.abs().max().item()
+    error, largest_error = _errors(out, exact)
+    yardstick, largest_yardstick = _errors(plain, exact)
+    near = error <= ALLOWED_RATIO * yardstick + ALLOWED_CONSTANT * norm
+    nowhere_far = largest_error <= ALLOWED_RATIO * largest_yardstick + ALLOWED_CONSTANT * largest
+    return Verdict(
+        correct=near and nowhere_far,
+        error=error / norm if norm else error,
+        yardstick=yardstick / norm if norm else yardstick,
+        largest_error=largest_error,
+        largest_yardstick=largest_yardstick,
+        reason="" if near and nowhere_far else _where_worst(out, exact),
+    )
+
+
+def _unsound(out: Tensor, exact: Tensor, plain: Tensor) -> str:
+    for what, tensor in (("reference in float64", exact), ("reference of the same precision", plain)):
+        if tensor.shape != exact.shape or not tensor.isfinite().all():
+            return f"no yardstick: the {what} is not finite"
+    if out.shape != exact.shape:
+        return f"shape {tuple(out.shape)}, must be {tuple(exact.shape)}"
+    if out.dtype != plain.dtype:
+        return f"dtype {out.dtype}, must be {plain.dtype}"
+    bad = ~out.isfinite()
+    count = int(bad.sum())
+    if count:
+        first = _index(bad, int(bad.flatten().int().argmax()))
+        return f"{count} of {out.numel()} values are NaN or inf, the first at {first}"
+    return ""
+
+
+def _errors(out: Tensor, exact: Tensor) -> tuple[float, float]:
+    difference = out.to(torch.float64) - exact
+    return difference.norm().item(), difference.abs().max().item()
+
+
+def _where_worst(out: Tensor, exact: Tensor) -> str:
+    worst = _index(exact, int((out.to(torch.float64) - exact).abs().argmax()))
+    return f"worst at {worst}: {out[worst].item():.6g}, must be {exact[worst].item():.6g}"
+
+
+def _index(tensor: Tensor, flat: int) -> tuple[int, ...]:
+    return tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), tensor.shape))
