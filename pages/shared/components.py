@@ -1,6 +1,6 @@
 """Mounts the JavaScript of `viz` in a Streamlit page.
 
-An asset is a folder `viz/<name>` with `<name>.js` and `<name>.css`. Its script is plain, host-neutral
+An asset is a folder `viz/<name>` with `<name>.js`, what that imports, and `<name>.css`. It is host-neutral
 JavaScript that exports `render(root, data, report)`: called with the same `root` element each time the data
 change, and free to call `report(name, value)`, which sets `result.<name>` and reruns the page.
 """
@@ -15,6 +15,8 @@ from struct import pack
 from typing import Any
 
 import streamlit as st
+
+from viz.script import single_script
 
 ROOT_HTML = '<div class="fa-root"></div>'
 ALIGNMENT = 8  # bytes; lets a typed array be laid over a column without a copy
@@ -62,7 +64,7 @@ def pack_data(data: Mapping[str, Any]) -> bytes:
 
 @cache
 def _component(asset: Path) -> Callable[..., Any]:
-    script = (asset / f"{asset.name}.js").read_text(encoding="utf-8")
+    script = single_script(asset / f"{asset.name}.js")
     style = (asset / f"{asset.name}.css").read_text(encoding="utf-8")
     return st.components.v2.component(
         f"flash_attention.{asset.name}", html=ROOT_HTML, css=style, js=script + ADAPTER
