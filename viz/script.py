@@ -13,7 +13,7 @@ MODULE_SYNTAX = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 def single_script(entry: Path) -> str:
     """The module `entry` with all it imports, as one module that exports what `entry` does.
 
-    Modules stand in one folder and write `import { name } from "./module.js";`, `export` before a declaration.
+    Modules share a folder and write `import { name } from "./module.js";`, `export` before a declaration.
     Anything else raises ValueError, and so does a circle of imports.
     """
     parts: dict[str, str] = {}
