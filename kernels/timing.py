@@ -16,7 +16,7 @@ T = TypeVar("T")
 TIMING = (
     "CUDA events around each launch; the GPU is held while the host fills the queue, so host time is not "
     "counted; L2 overwritten before each launch; a sample is the median of a round's launches; "
-    "implementations take turns, in an order that rotates from round to round; compilation and warm-up excluded"
+    "implementations take turns, in an order that rotates each round; compilation and warm-up excluded"
 )
 _ROUND_S = 0.02  # GPU time that one sample is made of, where one launch is shorter
 _MOST_REPETITIONS = 50  # keeps a round's launches inside the driver's queue
