@@ -1,0 +1,69 @@
+// One walk as a picture: HBM, bus and chip. The picture is a function of position and fraction alone.
+import { htmlNode, svgNode } from "./svg.js";
+import { NARROW, layoutScene } from "./layout.js";
+import { createBus } from "./bus.js";
+import { createChip } from "./chip.js";
+import { createHbm } from "./hbm.js";
+
+export function createScene(parent, walk, texts) {
+  const card = htmlNode(parent, "section", "scene");
+  const head = htmlNode(card, "header", "scene-head");
+  htmlNode(head, "h2", "", walk.name);
+  htmlNode(head, "p", "", walk.lead);
+  const progress = htmlNode(head, "strong", "progress");
+  const svg = svgNode(card, "svg", { role: "img", "aria-label": walk.name });
+  if (walk.causal) drawLegend(card, walk, texts);
+  let parts = [];
+  let width = 0;
+
+  const build = () => {
+    width = Math.round(card.clientWidth - horizontalPadding(card));
+    const layout = layoutScene(walk, width, width < NARROW);
+    svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+    svg.setAttribute("height", layout.height);
+    svg.replaceChildren();
+    const hbm = createHbm(svg, walk, layout, texts);
+    const chip = createChip(svg, walk, layout, texts);
+    const bus = createBus(svg, walk, layout, texts, chip.slotRect);
+    parts = [hbm, chip, bus];
+  };
+
+  return {
+    resize() {
+      if (Math.round(card.clientWidth - horizontalPadding(card)) !== width) build();
+    },
+    draw(position, fraction) {
+      const [hbm, chip, bus] = parts;
+      hbm.draw(position);
+      chip.draw(position, fraction === 1);
+      bus.draw(position, fraction);
+      progress.textContent = progressText(walk, position, texts);
+    },
+  };
+}
+
+function horizontalPadding(node) {
+  const style = getComputedStyle(node);
+  return parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+}
+
+function progressText(walk, position, texts) {
+  const filled = walk.storesScores ? walk.cellDone[1] : walk.cellDone[0];
+  let done = 0;
+  let all = 0;
+  for (const step of filled) {
+    done += step < position;
+    all += step < walk.length;
+  }
+  return texts.pairsDone.replace("{done}", done.toLocaleString("en-US")).replace("{all}", all.toLocaleString("en-US"));
+}
+
+/** What the hatch means: skipped in the flash walks, stored all the same in the standard one. */
+function drawLegend(card, walk, texts) {
+  const legend = htmlNode(card, "p", "legend");
+  const states = walk.storesScores ? ["visited", "masked", "coming"] : ["visited", "partly", "skipped", "coming"];
+  for (const state of states) {
+    htmlNode(legend, "i", `swatch ${state}`);
+    htmlNode(legend, "span", "", texts[state]);
+  }
+}

@@ -1,0 +1,160 @@
+"""A trace as the browser gets it: packed columns, the facts a scene is laid out by, and the sums it ends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.gpu import GpuSpec
+from simulator.problem import key_tile_count, query_tile_count
+from simulator.trace import StepKind, Tensor, Trace
+from simulator.traffic import traffic_of
+from viz.player.captions import Captions, captions_of
+from viz.player.closed_form import ClosedForm, closed_form
+from viz.player.limits import require_showable
+from viz.player.numbers import SHOWN_ROWS, Numbers, numbers_of
+from viz.units import format_capacity
+
+REGISTER_BYTES = 4
+TENSOR_SHIFT = 3  # a step's kind is the low three bits of its `op`, its tensor the next three
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One trace ready to be shown: 9 bytes a step, and what the scene needs to know about it."""
+
+    trace: Trace
+    op: NDArray[np.uint8]  # kind | tensor << TENSOR_SHIFT
+    resident: NDArray[np.uint8]  # bit per tensor
+    caption: NDArray[np.uint8]  # index into captions.keys
+    query_tile: NDArray[np.int16]
+    key_tile: NDArray[np.int16]
+    size: NDArray[np.uint16]  # index into sizes
+    sizes: NDArray[np.int64]  # [kinds of step, 3]: moved, shared and register bytes
+    outer_start: NDArray[np.int32]  # first step of each outer tile
+    captions: Captions
+    closed_form: ClosedForm
+    numbers: Numbers | None
+
+
+def walk_of(trace: Trace) -> Walk:
+    """Pack a trace. Raises `TooManyTilePairsError` for one that is too long to be shown."""
+    require_showable(trace.shape, trace.tile)
+    steps = trace.steps
+    per_step = np.column_stack((steps.moved_bytes, steps.shared_bytes, steps.register_bytes))
+    sizes, size = np.unique(per_step, axis=0, return_inverse=True)
+    captions = captions_of(trace)
+    return Walk(
+        trace=trace,
+        op=(steps.kind | steps.tensor << TENSOR_SHIFT).astype(np.uint8),
+        resident=steps.resident,
+        caption=captions.of_step,
+        query_tile=steps.query_tile.astype(np.int16),
+        key_tile=steps.key_tile.astype(np.int16),
+        size=size.reshape(-1).astype(np.uint16),
+        sizes=sizes,
+        outer_start=_outer_starts(trace),
+        captions=captions,
+        closed_form=closed_form(trace.algorithm.name, trace.shape, trace.tile),
+        numbers=numbers_of(trace),
+    )
+
+
+def _outer_starts(trace: Trace) -> NDArray[np.int32]:
+    """Where the outer loop moves on: key tiles in V1, query tiles elsewhere; each kernel starts anew."""
+    steps = trace.steps
+    tile = steps.key_tile if trace.algorithm.name == "flash_v1" else steps.query_tile
+    moves_on = (np.diff(tile) != 0) | (np.diff(steps.block) != 0)
+    return np.concatenate(([0], np.flatnonzero(moves_on) + 1)).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class WalkText:
+    """What is said of a walk in the reader's language."""
+
+    name: str
+    short: str  # as captions call it
+    lead: str
+    notes: tuple[str, ...]  # what to notice
+    captions: Mapping[str, str]  # template of each of its caption keys
+
+
+def payload_of(walks: Sequence[tuple[Walk, WalkText]], gpu: GpuSpec) -> dict[str, Any]:
+    """What `player.js` takes: a description of each walk, and the columns of all as one block of bytes."""
+    block = bytearray()
+    return {"walks": [_describe(walk, text, gpu, block) for walk, text in walks], "columns": bytes(block)}
+
+
+def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dict[str, Any]:
+    trace, form, shape, tile = walk.trace, walk.closed_form, walk.trace.shape, walk.trace.tile
+    traffic = traffic_of(trace)
+    registers = gpu.registers_per_sm * REGISTER_BYTES
+    return {
+        "name": text.name,
+        "short": text.short,
+        "lead": text.lead,
+        "notes": list(text.notes),
+        "algorithm": trace.algorithm.name,
+        "queryLen": shape.query_len,
+        "keyLen": shape.key_len,
+        "headDim": shape.head_dim,
+        "causal": shape.causal,
+        "queryRows": tile.query_rows,
+        "keyRows": tile.key_rows,
+        "queryTiles": query_tile_count(shape, tile),
+        "keyTiles": key_tile_count(shape, tile),
+        "slots": [
+            {"tensor": int(tensor), "memory": int(slot.memory), "keepsAll": slot.keeps_all}
+            for tensor, slot in trace.algorithm.slots.items()
+        ],
+        "storesScores": _is_stored(trace, Tensor.SCORES),
+        "storesStatistics": _is_stored(trace, Tensor.STATISTICS),
+        "statisticsPerRow": trace.algorithm.statistics_per_row,
+        "sharedLimit": gpu.max_shared_bytes_per_block,
+        "registerLimit": registers,
+        "sharedLimitText": format_capacity(gpu.max_shared_bytes_per_block),
+        "registerLimitText": format_capacity(registers),
+        "sizes": [
+            [int(moved), int(shared), int(held), format_capacity(shared), format_capacity(held)]
+            for moved, shared, held in walk.sizes
+        ],
+        "captions": [text.captions[key] for key in walk.captions.keys],
+        "readBytes": traffic.read_bytes,
+        "writtenBytes": traffic.written_bytes,
+        "formula": form.formula,
+        "writtenOut": form.written_out,
+        "letters": list(form.letters),
+        "closedFormBytes": form.total_bytes,
+        "difference": None if walk.numbers is None else f"{walk.numbers.largest_difference:.1e}",
+        "shownRows": SHOWN_ROWS,
+        "columns": {column: _append(block, values) for column, values in _columns(walk).items()},
+    }
+
+
+def _columns(walk: Walk) -> dict[str, NDArray[Any]]:
+    return {
+        "op": walk.op,
+        "resident": walk.resident,
+        "caption": walk.caption,
+        "queryTile": walk.query_tile,
+        "keyTile": walk.key_tile,
+        "size": walk.size,
+        "outerStart": walk.outer_start,
+        "rows": np.empty(0, np.float32) if walk.numbers is None else walk.numbers.rows,
+    }
+
+
+def _is_stored(trace: Trace, tensor: Tensor) -> bool:
+    return bool(np.any((trace.steps.tensor == tensor) & (trace.steps.kind == StepKind.STORE)))
+
+
+def _append(block: bytearray, values: NDArray[Any]) -> list[int]:
+    """Add a column to the block; returns where it starts, on a multiple of 4, and its length, both in bytes."""
+    block.extend(bytes(-len(block) % 4))
+    start, column = len(block), values.tobytes()
+    block.extend(column)
+    return [start, len(column)]
