@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from tests.browser.chromium import ARGUMENTS, find_chromium
 from tests.browser.driving import serve
@@ -53,6 +53,22 @@ def page(page: Page) -> Iterator[Page]:
     errors = watch_errors(page)
     yield page
     assert errors == []
+
+
+@pytest.fixture
+def new_page(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[Callable[..., Page]]:
+    """Makes a page with other options of a browser context: `new_page(locale="zh-CN", color_scheme="dark")`."""
+    opened: list[tuple[Page, list[str]]] = []
+
+    def make(**options: Any) -> Page:
+        page = browser.new_context(**{**browser_context_args, **options}).new_page()
+        opened.append((page, watch_errors(page)))
+        return page
+
+    yield make
+    for page, errors in opened:
+        page.context.close()
+        assert errors == []
 
 
 def watch_errors(page: Page) -> list[str]:
