@@ -1,7 +1,7 @@
 """Recorded block placements that we ship: which SM each block of a launch ran on, and when.
 
-`recorded/placements/placements.json` says what was launched, on what, and how it was noted; each launch's `.npz` holds
-SM id, start and end (ns, from the first start) of each program, in the order of program ids.
+`recorded/placements/placements.json` says what was launched, on what, and how it was noted; each launch's
+`.npz` holds SM id, start and end (ns, from the first start) of each program, in the order of program ids.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """GPUs: what bounds a kernel on them, each row of the table with its source.
 
-On-chip limits follow the compute capability (NVIDIA's `cuda_occupancy.h` and CCCL's `arch_traits.h`); the rest follows
-the product. AMD's GPUs are not here: their occupancy rule is another one.
+On-chip limits follow the compute capability (NVIDIA's `cuda_occupancy.h` and CCCL's `arch_traits.h`); the
+rest follows the product. AMD's GPUs are not here: their occupancy rule is another one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_GRID = (2**31 - 1, 65_535, 65_535)  # blocks along x, y and z
 
 @dataclass(frozen=True, slots=True)
 class GpuSpec:
-    """One GPU. Peaks are the makers' and dense; `nominal` names the fields that no first-hand source was read for."""
+    """One GPU. Peaks are the makers' and dense; `nominal` names the fields read at second hand."""
 
     key: str  # as in a page's address: h200
     name: str
@@ -108,7 +108,10 @@ GPUS = {
         ),
         _gpu("a10", "A10", (8, 6), sms=72, l2_mb=6, gb_per_s=600, tflop_per_s=125, source=_DATA_SHEET),
         _gpu("l4", "L4", (8, 9), sms=58, l2_mb=48, gb_per_s=300, tflop_per_s=121, source=_DATA_SHEET),
-        _gpu("rtx-3090", "RTX 3090", (8, 6), sms=82, l2_mb=6, gb_per_s=936, tflop_per_s=71, source=_DATA_SHEET),
+        _gpu(
+            "rtx-3090", "RTX 3090", (8, 6), sms=82, l2_mb=6, gb_per_s=936, tflop_per_s=71,
+            source=_DATA_SHEET,
+        ),
         _gpu(
             "rtx-4090", "RTX 4090", (8, 9), sms=128, l2_mb=72, gb_per_s=1008, tflop_per_s=165.2,
             source="NVIDIA Ada white paper, appendix A", nominal=(),
@@ -122,7 +125,10 @@ GPUS = {
             source="FlashAttention-3 paper for 989 TFLOP/s, 3.35 TB/s and L2; SMs as quoted elsewhere",
             nominal=("sm_count",),
         ),
-        _gpu("h100-pcie", "H100 PCIe", (9, 0), sms=114, l2_mb=50, gb_per_s=2000, tflop_per_s=756, source=_DATA_SHEET),
+        _gpu(
+            "h100-pcie", "H100 PCIe", (9, 0), sms=114, l2_mb=50, gb_per_s=2000, tflop_per_s=756,
+            source=_DATA_SHEET,
+        ),
         _gpu(
             "h200", "H200 SXM", (9, 0), sms=132, l2_mb=50, gb_per_s=4800, tflop_per_s=989,
             source="maker's data sheet, as quoted elsewhere; 132 SMs seen on one, which reports 60 MB of L2",

@@ -69,14 +69,14 @@ def block_count(launch: Launch) -> int:
 
 
 def fa2_key_rows(head_dim: int, query_rows: int) -> int:
-    """Rows of a key tile: what FlashAttention-2's code takes for a head dim, and no more than the row block has."""
+    """Rows of a key tile: what FlashAttention-2's code takes, and no more than the row block has."""
     return min(128 if head_dim <= 64 else 64, query_rows)
 
 
 def forward_resources(shape: AttentionShape, tile: TileShape) -> BlockResources:
     """What a forward block needs, as FlashAttention-2's code counts it: Q, K and V tiles in shared memory.
 
-    S, P and O are register fragments. Where no register count was printed, the most a thread can have is assumed.
+    S, P and O are register fragments. Where no register count was printed, a thread's most is assumed.
     """
     shared_rows = tile.query_rows + 2 * tile.key_rows
     warps = 8 if shape.head_dim > 128 and tile.query_rows >= 128 else 4
@@ -106,19 +106,19 @@ def plan_launch(
 
     V1 is given V2's tiles and resources unless told otherwise, so that only the grid and the loops differ.
     """
-    rows, batch, heads = query_tile_count(shape, tile), shape.batch, shape.query_heads
-    if kernel is Kernel.V1_FORWARD:
-        grid, axes = (heads, batch, 1), ("head", "batch")
-    else:
-        grid, axes = (rows, batch, heads), ("row_block", "batch", "head")
-    _check_grid(grid)
+    grid = forward_grid(kernel, shape, tile)
+    _check_grid(grid)  # before the work of that many blocks is laid out
     row_work = np.array(tiles_of_work(shape, tile), dtype=np.int64)
-    work = (
-        np.full(heads * batch, row_work.sum())
-        if kernel is Kernel.V1_FORWARD
-        else np.tile(row_work, batch * heads)
-    )
-    return Launch(kernel, grid, axes, resources or forward_resources(shape, tile), work)
+    heads = shape.batch * shape.query_heads
+    work = np.full(heads, row_work.sum()) if kernel is Kernel.V1_FORWARD else np.tile(row_work, heads)
+    return Launch(kernel, grid, AXES[kernel], resources or forward_resources(shape, tile), work)
+
+
+def forward_grid(kernel: Kernel, shape: AttentionShape, tile: TileShape) -> tuple[int, int, int]:
+    """Blocks along x, y and z, of whatever size: V1 as first released, or V2."""
+    if kernel is Kernel.V1_FORWARD:
+        return shape.query_heads, shape.batch, 1
+    return query_tile_count(shape, tile), shape.batch, shape.query_heads
 
 
 def dispatch_order(launch: Launch, order: Order) -> np.ndarray:

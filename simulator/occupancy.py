@@ -1,7 +1,7 @@
 """How many blocks of a launch an SM holds at once, and which resource says so.
 
-The rule is that of NVIDIA's `cuda_occupancy.h`, restated; its barrier limit is left out, since attention kernels use too
-few barriers to meet it.
+The rule is that of NVIDIA's `cuda_occupancy.h`, restated; its barrier limit is left out, since attention
+kernels use too few barriers to meet it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Blocks resident on one SM at once. `limits` says how many each resource alone would allow, in `Resource` order."""
+    """Blocks resident on one SM. `limits`: how many each resource alone allows, in `Resource` order."""
 
     blocks_per_sm: int
     limiter: Resource

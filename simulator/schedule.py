@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
+from math import ceil
 
 import numpy as np
 
@@ -55,9 +56,14 @@ def tail_of(schedule: Schedule) -> Tail:
     return Tail(float(last_end.min()), end, float(end - last_end.mean()))
 
 
-def waves(schedule: Schedule) -> float:
-    """Blocks over slots: how often the GPU would be filled if blocks came and went together, which they do not."""
-    return len(schedule.slot) / slot_count(schedule)
+def waves(blocks: int, gpu: GpuSpec, occupancy: Occupancy) -> float:
+    """How often blocks fill all the slots of a GPU, if they came and went together, which they do not."""
+    return blocks / (gpu.sm_count * occupancy.blocks_per_sm)
+
+
+def resident_per_sm(blocks: int, gpu: GpuSpec, occupancy: Occupancy) -> int:
+    """Blocks that share an SM: as many as occupancy allows, but no more than an even spread puts there."""
+    return min(occupancy.blocks_per_sm, ceil(blocks / gpu.sm_count))
 
 
 def assign_blocks(
@@ -65,12 +71,12 @@ def assign_blocks(
 ) -> Schedule:
     """Greedy dispatch: each next block of `order` goes to the slot that is free first.
 
-    `durations_s` is [blocks]; `order` is a permutation of the blocks, the grid's own where not given. Of slots that are
-    free together the lowest is taken, so that every SM gets its first block before any gets its second.
+    `durations_s` is [blocks]; `order` is a permutation of the blocks, the grid's own where not given. Of
+    slots that are free together the lowest is taken, so that every SM gets its first block before any gets
+    its second. A small grid leaves the SMs' further slots out of the schedule.
     """
-    return assign_to_slots(
-        durations_s, sm_count=gpu.sm_count, slots_per_sm=occupancy.blocks_per_sm, order=order
-    )
+    slots_per_sm = resident_per_sm(max(len(durations_s), 1), gpu, occupancy)
+    return assign_to_slots(durations_s, sm_count=gpu.sm_count, slots_per_sm=slots_per_sm, order=order)
 
 
 def assign_to_slots(
@@ -99,7 +105,8 @@ def schedule_from_events(
 ) -> Schedule:
     """The schedule of a recorded run: [blocks] SM ids and times of one clock in ns.
 
-    Blocks that were on an SM together take its slots in order of arrival; the SM that held most says how many there are.
+    Blocks that were on an SM together take its slots in order of arrival; the SM that held most at once
+    says how many slots there are.
     """
     if not np.all((sm >= 0) & (sm < sm_count)):
         raise ValueError(f"sm must be from 0 to {sm_count - 1}, got {sm.min()} to {sm.max()}")

@@ -16,7 +16,7 @@ def durations_of(placement):
 
 @every_placement
 def test_blocks_are_named_so_that_more_tiles_take_longer(placement):
-    """Programs of a reordered grid would be named by their id, not by what they computed, if the order were ignored."""
+    """Were the order ignored, programs would be named by their id and not by what they computed."""
     assert np.corrcoef(placement.launch.work_tiles, durations_of(placement))[0, 1] > 0.99
 
 
@@ -27,14 +27,16 @@ def test_one_block_at_a_time_ran_on_each_of_132_sms(placement):
 
 
 def test_longest_first_shortens_the_tail_on_the_hardware_too():
-    natural, longest = (PLACEMENTS[f"v2_d128_causal_{order}"].schedule for order in ("natural", "longest_first"))
+    natural, longest = (
+        PLACEMENTS[f"v2_d128_causal_{order}"].schedule for order in ("natural", "longest_first")
+    )
     assert makespan_s(longest) < makespan_s(natural)
     assert tail_of(longest).mean_idle_s < tail_of(natural).mean_idle_s
 
 
 @every_placement
 def test_greedy_dispatch_of_fitted_durations_meets_the_launch(placement):
-    """Makespan within 3 % and busy fraction within 2 points: what issue 5 asks of a fit to the same launch."""
+    """Makespan within 3 % and busy fraction within 2 points, with block times fitted to the same launch."""
     fit = fit_times(placement.launch.work_tiles, durations_of(placement))
     model = assign_to_slots(
         fitted_durations(fit, placement.launch.work_tiles),

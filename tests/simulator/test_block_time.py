@@ -1,15 +1,17 @@
 import numpy as np
 import pytest
 
-from simulator.block_time import fit_times, fitted_durations, roofline_times
+from simulator.block_time import fit_times, fitted_durations, hbm_bytes_of, roofline_times
 from simulator.gpu import gpu_named
-from simulator.launch import Kernel, Order, block_count, dispatch_order, plan_launch
+from simulator.launch import BlockResources, Kernel, Order, block_count, dispatch_order, plan_launch
 from simulator.occupancy import occupancy_of
 from simulator.problem import AttentionShape, TileShape
 
 
 def times_of(kernel, batch, heads, length, *, head_dim=64, causal=False, order=Order.NATURAL, gpu="h200"):
-    shape = AttentionShape(length, length, head_dim, causal=causal, batch=batch, query_heads=heads, kv_heads=heads)
+    shape = AttentionShape(
+        length, length, head_dim, causal=causal, batch=batch, query_heads=heads, kv_heads=heads
+    )
     tile = TileShape(128, 128)
     launch = plan_launch(kernel, shape, tile)
     spec = gpu_named(gpu)
@@ -33,10 +35,43 @@ def test_a_lone_block_has_its_sm_to_itself():
     assert (block_count(launch), times.resident_per_sm) == (16, 1)
 
 
-# Measured on an H200 with hardware counters (batch 4, 16 heads, N = 4096, d = 64): V1 moved what the formula counts,
-# V2 each input once, and V2 with all heads at once more than that.
+# Facts §1.10, per batch and head: N, d, V1's tile, V2's tile -> bytes of V1 (main part), of V2, of V2 causal.
 @pytest.mark.parametrize(
-    "kernel, causal, order, in_l2",
+    ("length", "head_dim", "v1_tile", "v2_tile", "v1_bytes", "v2_bytes", "v2_causal_bytes"),
+    [
+        (1024, 64, (64, 256), (128, 128), 1_900_544, 2_363_392, 1_445_888),
+        (4096, 64, (64, 320), (128, 128), 22_347_776, 34_619_392, 18_366_464),
+        (4096, 128, (128, 160), (128, 64), 85_590_016, 69_222_400, 36_716_544),
+        (8192, 256, (82, 82), (128, 64), 1_279_787_008, 545_292_288, 281_051_136),
+    ],
+)
+def test_blocks_move_the_bytes_of_the_algorithm_where_l2_holds_nothing(
+    length, head_dim, v1_tile, v2_tile, v1_bytes, v2_bytes, v2_causal_bytes
+):
+    for kernel, rows, causal, expected in (
+        (Kernel.V1_FORWARD, v1_tile, False, v1_bytes),
+        (Kernel.V2_FORWARD, v2_tile, False, v2_bytes),
+        (Kernel.V2_FORWARD, v2_tile, True, v2_causal_bytes),
+    ):
+        shape = AttentionShape(length, length, head_dim, causal=causal)
+        tile = TileShape(*rows)
+        launch = plan_launch(kernel, shape, tile, resources=BlockResources(128, 128, 0, "test"))
+        assert hbm_bytes_of(launch, shape, tile, rereads_in_l2=False).sum() == expected
+
+
+@pytest.mark.parametrize("kernel", Kernel)
+def test_rows_that_do_not_exist_move_no_bytes(kernel):
+    """One query and one key: Q, K, V and O of a single row, whatever the tile (and V2's L)."""
+    shape, tile = AttentionShape(1, 1, 64), TileShape(128, 128)
+    launch = plan_launch(kernel, shape, tile)
+    statistic = 4 if kernel is Kernel.V2_FORWARD else 0
+    assert hbm_bytes_of(launch, shape, tile, rereads_in_l2=True).tolist() == [4 * 64 * 2 + statistic]
+
+
+# Measured on an H200 with hardware counters (batch 4, 16 heads, N = 4096, d = 64): V1 moved what the formula
+# counts, V2 each input once, and V2 with all heads at once more than that.
+@pytest.mark.parametrize(
+    ("kernel", "causal", "order", "in_l2"),
     [(Kernel.V1_FORWARD, False, Order.NATURAL, False), (Kernel.V2_FORWARD, False, Order.NATURAL, True),
      (Kernel.V2_FORWARD, True, Order.LONGEST_FIRST, False)],
 )  # fmt: skip

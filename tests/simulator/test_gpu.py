@@ -34,8 +34,11 @@ def test_every_row_names_its_source_and_only_real_fields_as_nominal(gpu):
 
 
 def test_peaks_are_dense_and_accumulate_in_fp32():
-    """Data sheets print twice as much with sparsity, or with fp16 accumulation on GeForce (hard case D-10)."""
-    found = {key: gpu_named(key).fp16_flop_per_s / 1e12 for key in ("h200", "a100-80", "rtx-4090", "rtx-5090", "t4")}
+    """Data sheets also print twice as much: with sparsity, or with fp16 accumulation (hard case D-10)."""
+    found = {
+        key: gpu_named(key).fp16_flop_per_s / 1e12
+        for key in ("h200", "a100-80", "rtx-4090", "rtx-5090", "t4")
+    }
     assert found == {"h200": 989, "a100-80": 312, "rtx-4090": 165.2, "rtx-5090": 209.5, "t4": 65}
 
 

@@ -16,7 +16,9 @@ from simulator.problem import AttentionShape, TileShape, crosses_mask, key_tile_
 
 
 def shape_of(batch, heads, length, head_dim=128, causal=False):
-    return AttentionShape(length, length, head_dim, causal=causal, batch=batch, query_heads=heads, kv_heads=heads)
+    return AttentionShape(
+        length, length, head_dim, causal=causal, batch=batch, query_heads=heads, kv_heads=heads
+    )
 
 
 # Facts §2.8: batch, heads, N -> V1 blocks, V2 blocks, with rows of 128.
@@ -29,7 +31,7 @@ GRIDS = [
 ]
 
 
-@pytest.mark.parametrize("batch, heads, length, v1_blocks, v2_blocks", GRIDS)
+@pytest.mark.parametrize(("batch", "heads", "length", "v1_blocks", "v2_blocks"), GRIDS)
 def test_grids_have_the_blocks_of_the_code(batch, heads, length, v1_blocks, v2_blocks):
     shape, tile = shape_of(batch, heads, length), TileShape(128, 64)
     assert block_count(plan_launch(Kernel.V1_FORWARD, shape, tile)) == v1_blocks
@@ -65,7 +67,7 @@ def test_longest_first_goes_down_in_work_and_keeps_heads_in_order():
 
 # Facts §2.6: head dim, rows -> key rows, shared KB, warps.
 @pytest.mark.parametrize(
-    "head_dim, query_rows, key_rows, shared_kb, warps",
+    ("head_dim", "query_rows", "key_rows", "shared_kb", "warps"),
     [(32, 128, 128, 24, 4), (64, 128, 128, 48, 4), (96, 128, 64, 48, 4), (128, 128, 64, 64, 4),
      (128, 64, 64, 48, 4), (192, 128, 64, 96, 8), (256, 128, 64, 128, 8), (256, 64, 64, 96, 4)],
 )  # fmt: skip
@@ -100,7 +102,9 @@ def test_a_problem_of_size_zero_is_refused(field):
         shape_of(**sizes)
 
 
-@pytest.mark.parametrize("threads, registers, shared", [(0, 32, 0), (1025, 32, 0), (128, 256, 0), (128, 32, -1)])
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared"), [(0, 32, 0), (1025, 32, 0), (128, 256, 0), (128, 32, -1)]
+)
 def test_resources_beyond_a_block_are_refused(threads, registers, shared):
     with pytest.raises(ValueError, match="must be"):
         BlockResources(threads, registers, shared, "test")

@@ -29,7 +29,7 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize("capability, threads, registers, shared_kb, blocks, percent", VECTORS)
+@pytest.mark.parametrize(("capability", "threads", "registers", "shared_kb", "blocks", "percent"), VECTORS)
 def test_published_vectors(capability, threads, registers, shared_kb, blocks, percent):
     found = occupancy(gpu_named(GPU_OF[capability]), threads, registers, shared_kb * KIB)
     digits = len(str(percent).partition(".")[2]) if isinstance(percent, float) else 0
@@ -42,9 +42,9 @@ def test_registers_limit_where_shared_memory_alone_would_hold_three():
     assert found.limits == (2, 3, 16, 32)
 
 
-# Hard case D-11 (C54): threads, registers -> blocks, percent, on 2048 threads, 32 blocks and 65,536 registers an SM.
+# Hard case D-11 (C54), on an SM of 2048 threads and 32 blocks: threads, registers -> blocks, percent.
 @pytest.mark.parametrize(
-    "threads, registers, blocks, percent, limiter",
+    ("threads", "registers", "blocks", "percent", "limiter"),
     [(128, 30, 16, 100, Resource.REGISTERS), (32, 29, 32, 50, Resource.BLOCKS),
      (256, 34, 6, 75, Resource.REGISTERS), (224, 92, 2, 21.875, Resource.REGISTERS)],
 )  # fmt: skip
@@ -72,7 +72,9 @@ def test_a_block_that_needs_nothing_is_limited_by_something_else(gpu):
 def test_too_much_shared_memory_cannot_launch_and_says_both_numbers():
     h200 = gpu_named("h200")
     assert occupancy(h200, 128, 32, 227 * KIB).blocks_per_sm == 1
-    with pytest.raises(CannotLaunchError, match=r"at most 232,448 bytes of shared memory, got 232,449: it cannot"):
+    with pytest.raises(
+        CannotLaunchError, match=r"at most 232,448 bytes of shared memory, got 232,449: it cannot"
+    ):
         occupancy(h200, 128, 32, 227 * KIB + 1)
 
 
@@ -89,7 +91,7 @@ def test_a_block_larger_than_an_sm_cannot_launch():
 
 
 def test_doubling_the_stages_halves_the_residents():
-    """Two stages of K and V double the shared memory (hard case C55): 64 KB holds one block of 40 KB, 164 KB four."""
+    """Two stages of K and V take twice the shared memory (hard case C55)."""
     a100 = gpu_named("a100-80")
     assert occupancy(a100, 128, 32, 40 * KIB).blocks_per_sm == 4
     assert occupancy(a100, 128, 32, 80 * KIB).blocks_per_sm == 2

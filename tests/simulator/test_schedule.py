@@ -36,19 +36,19 @@ def assert_no_overlap(schedule):
         assert np.all(schedule.start_s[mine][1:] >= schedule.end_s[mine][:-1])
 
 
-@pytest.mark.parametrize("blocks, sm_count, slots_per_sm", CASES)
+@pytest.mark.parametrize(("blocks", "sm_count", "slots_per_sm"), CASES)
 def test_no_two_blocks_share_a_slot_at_a_time(blocks, sm_count, slots_per_sm):
     assert_no_overlap(scheduled(blocks, sm_count, slots_per_sm)[1])
 
 
-@pytest.mark.parametrize("blocks, sm_count, slots_per_sm", CASES)
+@pytest.mark.parametrize(("blocks", "sm_count", "slots_per_sm"), CASES)
 def test_every_block_is_placed_once_and_keeps_its_duration(blocks, sm_count, slots_per_sm):
     durations, schedule = scheduled(blocks, sm_count, slots_per_sm)
     assert np.array_equal(schedule.end_s, schedule.start_s + durations)
     assert np.all((schedule.slot >= 0) & (schedule.slot < sm_count * slots_per_sm))
 
 
-@pytest.mark.parametrize("blocks, sm_count, slots_per_sm", CASES)
+@pytest.mark.parametrize(("blocks", "sm_count", "slots_per_sm"), CASES)
 def test_makespan_keeps_the_bounds_of_list_scheduling(blocks, sm_count, slots_per_sm):
     """Graham, 1966: at least what any schedule needs, at most total/slots + (1 - 1/slots) longest."""
     durations, schedule = scheduled(blocks, sm_count, slots_per_sm)
@@ -60,7 +60,7 @@ def test_makespan_keeps_the_bounds_of_list_scheduling(blocks, sm_count, slots_pe
 
 @pytest.mark.parametrize("durations", list(product([1, 2, 5], repeat=4)))
 def test_small_cases_are_what_trying_every_free_slot_gives(durations):
-    """An independent, slower dispatcher: step through time and start the next block wherever a slot is free."""
+    """An independent, slower dispatcher steps through time and starts the next block where a slot is free."""
     ends, starts, time = [0, 0], [], 0
     for duration in durations:
         while min(ends) > time:
@@ -90,14 +90,28 @@ def test_blocks_are_taken_in_the_order_given():
 
 def test_slots_are_those_of_the_gpu_and_its_occupancy():
     occupancy = Occupancy(2, Resource.REGISTERS, 0.125, (2, 3, 16, 32))
-    assert slot_count(assign_blocks(np.ones(10), gpu_named("a100-80"), occupancy)) == 216
+    assert slot_count(assign_blocks(np.ones(500), gpu_named("a100-80"), occupancy)) == 216
 
 
-def test_busy_fraction_tail_and_waves_by_hand():
+def test_a_grid_that_fits_once_on_every_sm_has_one_slot_on_each():
+    occupancy = Occupancy(2, Resource.REGISTERS, 0.125, (2, 3, 16, 32))
+    schedule = assign_blocks(np.ones(16), gpu_named("a100-80"), occupancy)
+    assert (slot_count(schedule), busy_fraction(schedule)) == (108, 16 / 108)
+
+
+# Facts §2.8: blocks on an A100 with two to an SM.
+@pytest.mark.parametrize(("blocks", "expected"), [(64, 0.30), (512, 2.37), (2048, 9.48), (8192, 37.9)])
+def test_waves_are_blocks_over_all_the_slots_of_the_gpu(blocks, expected):
+    occupancy = Occupancy(2, Resource.REGISTERS, 0.125, (2, 3, 16, 32))
+    digits = len(str(expected).partition(".")[2])
+    assert round(waves(blocks, gpu_named("a100-80"), occupancy), digits) == expected
+
+
+def test_busy_fraction_and_tail_by_hand():
     """Two slots, blocks of 4, 2 and 1: slot 1 runs dry at 3 of 4."""
     schedule = assign_to_slots(np.array([4.0, 2, 1]), sm_count=2, slots_per_sm=1)
     tail = tail_of(schedule)
-    assert (makespan_s(schedule), busy_fraction(schedule), waves(schedule)) == (4, 7 / 8, 1.5)
+    assert (makespan_s(schedule), busy_fraction(schedule)) == (4, 7 / 8)
     assert (tail.start_s, tail.end_s, tail.mean_idle_s) == (3, 4, 0.5)
 
 
