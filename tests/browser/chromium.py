@@ -13,8 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-
-from playwright.sync_api import Error, sync_playwright
+from tempfile import TemporaryDirectory
 
 NAMED_BY = "CHROMIUM"  # environment variable: the executable to use
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -28,6 +27,13 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+PAGE_THAT_ADDS = "data:text/html,<script>document.write('<p>' + (2 + 2) + '</p>')</script>"
+START_LIMIT_S = 60
+ASK_PLAYWRIGHT = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    print(playwright.chromium.executable_path)
+"""
 
 
 class NoChromiumError(RuntimeError):
@@ -41,23 +47,26 @@ def candidates() -> Iterator[str]:
         yield named
     yield from filter(None, map(shutil.which, COMMANDS))
     yield MAC_CHROME
-    with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-    yield own
+    yield _own_of_playwright()
 
 
 def works(executable: str) -> bool:
-    """Whether an executable starts and runs a page."""
+    """Whether an executable starts without a display and runs a page."""
     if not Path(executable).is_file():
         return False
-    try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
-            answer = browser.new_page().evaluate("1 + 1")
-            browser.close()
-    except Error:
-        return False
-    return answer == 2
+    with TemporaryDirectory() as profile:
+        options = (*ARGUMENTS, "--headless", f"--user-data-dir={profile}", "--dump-dom", PAGE_THAT_ADDS)
+        try:
+            answer = subprocess.run(
+                [executable, *options],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=START_LIMIT_S,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+    return "<p>4</p>" in answer.stdout
 
 
 @cache
@@ -95,6 +104,14 @@ def ensure_chromium(
         "The browser tests need a Chromium and none could be installed: install chromium or Google Chrome, "
         f"or set {NAMED_BY} to its executable."
     )
+
+
+def _own_of_playwright() -> str:
+    # In a process of its own: Playwright starts only once in a thread, and the tests have their own.
+    answer = subprocess.run(
+        [sys.executable, "-c", ASK_PLAYWRIGHT], capture_output=True, text=True, check=True
+    )
+    return answer.stdout.strip()
 
 
 def _run_all(commands: list[list[str]]) -> None:

@@ -57,7 +57,7 @@ def page(page: Page) -> Iterator[Page]:
 
 @pytest.fixture
 def new_page(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[Callable[..., Page]]:
-    """Makes a page with other options of a browser context: `new_page(locale="zh-CN", color_scheme="dark")`."""
+    """Makes a page with its own options of a browser context: `new_page(color_scheme="dark")`."""
     opened: list[tuple[Page, list[str]]] = []
 
     def make(**options: Any) -> Page:

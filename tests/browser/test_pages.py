@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from pages.shared.catalogue import LANGUAGES, translate
 from pages.shared.frame import HOME, existing_pages
@@ -17,7 +17,7 @@ from viz.theme import DARK, LIGHT, THEMES, Theme
 
 PAGES = existing_pages()
 WITH_NUMBERS = [name for name in ("tile_movement", "blocks_on_sms") if name in PAGES]
-PHONE = {"width": 390, "height": 844}
+PHONE = ViewportSize(width=390, height=844)
 STILL_MS = 300  # long enough for a rerun to begin after an input
 
 
