@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 
 import streamlit as st
@@ -46,10 +48,11 @@ class Page:
 
 
 def open_page(name: str) -> Page:
-    """Sets the page up and draws its menu.
+    """Sets the page up and draws its menu; ImportError if another package called `kernels` is in the way.
 
     The language is `?lang=`, else the browser's; the theme is the one Streamlit draws in.
     """
+    require_own_kernels(find_spec("kernels"))
     language, complaint = choose_language(st.query_params.get("lang"), st.context.locale)
     if complaint is not None:
         st.query_params["lang"] = language
@@ -64,6 +67,13 @@ def open_page(name: str) -> Page:
     _draw_menu(page)
     page.complain([complaint] if complaint else [])
     return page
+
+
+def require_own_kernels(spec: ModuleSpec | None) -> None:
+    """Raises ImportError unless `kernels` is this project's: PyPI has another package of that name."""
+    found = spec.origin if spec else None
+    if found is None or not Path(found).is_relative_to(ROOT / "kernels"):
+        raise ImportError(f"kernels must be the package in {ROOT}, got {found}")
 
 
 def choose_language(asked: str | None, browser: str | None) -> tuple[str, Complaint | None]:

@@ -1,8 +1,10 @@
 import tomllib
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 
 import pytest
 
-from pages.shared.frame import ROOT, choose_language
+from pages.shared.frame import ROOT, choose_language, require_own_kernels
 from viz.theme import DARK, FONT, LIGHT, MONO, Theme
 
 
@@ -43,3 +45,10 @@ def test_streamlits_own_theme_has_the_colours_of_ours(theme: Theme) -> None:
     assert own["borderColor"] == theme.line
     assert own["grayTextColor"] == theme.ink_2
     assert (config["font"], config["codeFont"]) == (FONT, MONO)
+
+
+def test_our_kernels_are_accepted_and_those_of_pypi_refused() -> None:
+    require_own_kernels(find_spec("kernels"))
+    for other in (None, ModuleSpec("kernels", None, origin="/site-packages/kernels/__init__.py")):
+        with pytest.raises(ImportError, match="kernels must be the package in"):
+            require_own_kernels(other)
