@@ -1,8 +1,7 @@
-"""One benchmark at a time, as a child process of the server: `python -m kernels.bench`, whose lines are read as they
-come. torch and CUDA live and die in the child.
+"""One benchmark at a time, as a child of the server: `python -m kernels.bench`, read line by line.
 
-The command can be replaced by FLASH_BENCH_COMMAND, to measure elsewhere (`ssh box python -m kernels.bench`); the same
-arguments are appended to it.
+torch and CUDA live and die in the child. FLASH_BENCH_COMMAND replaces the command, to measure elsewhere
+(`ssh box python -m kernels.bench`); the same arguments are appended to it.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def command_is_replaced() -> bool:
 
 
 class BenchRun:
-    """A child that measures. Its output is read by threads that only collect; `state` may be asked at any time."""
+    """A child that measures. Threads read its output and only collect; `state` may be asked at any time."""
 
     def __init__(self, command: Sequence[str], asked: Any) -> None:
         """Starts the child in a session of its own. Raises OSError where there is no such program."""
@@ -96,7 +95,7 @@ class BenchRun:
             return self._state
 
     def stop(self) -> None:
-        """Asks the child to end, and ends it and its own children if it has not after a few seconds. Returns at once."""
+        """Asks the child to end; after a few seconds ends it and its own children. Returns at once."""
         if self.state().outcome is not Outcome.RUNNING:
             return
         self._stop_asked = True

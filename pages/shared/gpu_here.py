@@ -1,4 +1,4 @@
-"""What NVIDIA GPU this machine has, found without torch: asked of the driver through NVML, else of nvidia-smi."""
+"""The NVIDIA GPU of this machine, found without torch: asked of the driver by NVML, else of nvidia-smi."""
 
 from __future__ import annotations
 

@@ -1,0 +1,99 @@
+"""Live GPU: our forward against the backends of SDPA, measured here in a child, or recorded on an H200."""
+
+from typing import Any
+
+import streamlit as st
+
+from pages.shared.bench_cards import (
+    card_head,
+    gpu_measured_on,
+    gpu_of_this_machine,
+    how_it_was_measured,
+    how_to_get_a_gpu,
+    problem_text,
+    provenance_chip,
+)
+from pages.shared.bench_panel import POLL_S, draw_run, draw_settings, is_running, the_desk
+from pages.shared.bench_run import command_is_replaced
+from pages.shared.bench_settings import Settings, lengths, resolve, shown_length
+from pages.shared.bench_source import Shown, choose_source
+from pages.shared.bench_table import verdict_table
+from pages.shared.controls import open_controls
+from pages.shared.frame import ROOT, Page, open_page
+from pages.shared.gpu_here import GpuHere, find_gpu
+from viz.speed import format_length
+from viz.timing import throughput_figure, time_figure
+
+STYLE = ROOT / "pages" / "shared" / "bench.css"
+
+
+def draw_page() -> None:
+    page = open_page("live_gpu")
+    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}</style>")
+    page.title("live.title", "live.lead")
+    controls = open_controls(page, Settings, resolve=resolve)
+    draw_settings(page, controls)
+    polled = st.fragment(draw_measurements, run_every=POLL_S if is_running(the_desk()) else None)
+    polled(page, controls.settings)
+
+
+def draw_measurements(page: Page, settings: Settings) -> None:
+    """All that a run changes; drawn again by itself while one is going."""
+    desk, gpu = the_desk(), gpu_of_this_server()
+    shown = choose_source(desk.current(), settings)
+    here, run = st.columns([5, 7], gap="xsmall")
+    with here.container(border=True, height="stretch", key="fa-live-gpu"):
+        st.html(gpu_card(page, gpu, shown))
+    with run.container(border=True, height="stretch", key="fa-live-run"):
+        if gpu is not None or command_is_replaced():
+            draw_run(page, settings, desk)
+        else:
+            st.html(how_to_get_a_gpu(page.text))
+    draw_results(page, shown)
+
+
+@st.cache_data(ttl=60)
+def gpu_of_this_server() -> GpuHere | None:
+    return find_gpu()
+
+
+def gpu_card(page: Page, gpu: GpuHere | None, shown: Shown) -> str:
+    if gpu is not None:
+        return gpu_of_this_machine(gpu, page.text)
+    if shown.environment is not None:
+        return gpu_measured_on(shown.environment, page.text)
+    return card_head(page.text("live.gpu.unknown"))
+
+
+def draw_results(page: Page, shown: Shown) -> None:
+    text, axis = page.text, lengths(shown.settings)
+    chip, problem = provenance_chip(shown, text), problem_text(shown.settings, text)
+    age = "stale" if shown.stale else "fresh"
+    speeds, verdicts = card_pair(f"throughput-{age}", f"verdicts-{age}")
+    with speeds:
+        st.html(card_head(text("live.throughput.title"), problem, chip))
+        draw_chart(throughput_figure(shown.results, lengths=axis, theme=page.theme, text=text), "throughput")
+        st.html(f'<p class="fa-note">{text("live.chart.note")}</p>')
+    with verdicts:
+        title = text("live.table.title", length=format_length(shown_length(shown.settings)))
+        st.html(card_head(title, text("live.table.lead"), chip) + verdict_table(shown, text))
+    times, method = card_pair(f"time-{age}", f"method-{age}")
+    with times:
+        st.html(card_head(text("live.time.title"), problem, chip))
+        draw_chart(time_figure(shown.results, lengths=axis, theme=page.theme, text=text, height=330), "time")
+    with method:
+        st.html(how_it_was_measured(shown, text))
+
+
+def card_pair(left: str, right: str) -> list[Any]:
+    return [
+        column.container(border=True, height="stretch", key=f"fa-live-{name}")
+        for column, name in zip(st.columns([13, 12], gap="xsmall"), (left, right), strict=True)
+    ]
+
+
+def draw_chart(figure: Any, name: str) -> None:
+    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"live_gpu.{name}")
+
+
+draw_page()

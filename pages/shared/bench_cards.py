@@ -1,0 +1,109 @@
+"""The words around the charts, as HTML: heads of cards with their provenance, the GPU, the method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from kernels.results import Environment
+from pages.shared.bench_settings import Settings
+from pages.shared.bench_source import Shown
+from pages.shared.gpu_here import GpuHere
+from viz.speed import Text, clocks_text, format_length
+from viz.units import format_capacity
+
+Facts = Iterable[tuple[str, str]]  # what it is, its value
+
+
+def card_head(title: str, lead: str = "", chip: str = "") -> str:
+    """The first line of a card: its name, what it is of, and its provenance at the right."""
+    return f'<div class="fa-card-head"><h2>{escape(title)}</h2><span>{escape(lead)}</span>{chip}</div>'
+
+
+def problem_text(settings: Settings, text: Text) -> str:
+    """The problem in a few words: forward, causal, d = 128, fp16."""
+    mask = text("live.problem.causal" if settings.causal else "live.problem.full")
+    return text("live.problem", mask=mask, head_dim=settings.head_dim)
+
+
+def provenance_chip(shown: Shown, text: Text) -> str:
+    """Where the numbers come from, in one line; or that they answer other settings than those now chosen."""
+    if shown.stale:
+        asked = shown.settings
+        words = text(
+            "live.chip.stale",
+            mask=text("live.problem.causal" if asked.causal else "live.problem.full"),
+            head_dim=asked.head_dim,
+            low=format_length(int(asked.shortest)),
+            high=format_length(int(asked.longest)),
+        )
+        return f'<span class="fa-chip stale">{escape(words)}</span>'
+    if shown.environment is None:
+        return ""
+    key = "live.chip.measured" if shown.live else "live.chip.recorded"
+    words = text(key, gpu=shown.environment.gpu, date=shown.environment.date[:10])
+    return f'<span class="fa-chip measured">{escape(words)}</span>'
+
+
+def gpu_measured_on(environment: Environment, text: Text) -> str:
+    """The GPU that a recording or a run was made on."""
+    facts = (
+        (text("live.gpu.sms"), str(environment.sm_count)),
+        (text("live.gpu.capability"), environment.capability),
+        (text("live.gpu.memory"), format_capacity(environment.memory_bytes)),
+        (text("live.gpu.date"), environment.date[:10]),
+    )
+    versions = (
+        (text("live.gpu.driver"), environment.driver),
+        ("torch", environment.torch),
+        ("triton", environment.triton),
+        ("CUDA", environment.cuda),
+        ("cuDNN", environment.cudnn),
+    )
+    return _gpu_card(environment.gpu, facts, versions)
+
+
+def gpu_of_this_machine(gpu: GpuHere, text: Text) -> str:
+    """The GPU of this machine, as its driver describes it."""
+    facts = (
+        (text("live.gpu.capability"), gpu.capability),
+        (text("live.gpu.memory"), format_capacity(gpu.memory_bytes)),
+        (text("live.gpu.max_clock"), f"{gpu.max_sm_clock_mhz:,} MHz" if gpu.max_sm_clock_mhz else ""),
+        (text("live.gpu.power_limit"), f"{gpu.power_limit_w} W" if gpu.power_limit_w else ""),
+    )
+    return _gpu_card(gpu.name, facts, ((text("live.gpu.driver"), gpu.driver),))
+
+
+def how_to_get_a_gpu(text: Text) -> str:
+    """What stands where the run controls would, on a machine that cannot run."""
+    return f'{card_head(text("live.none.title"))}<p class="fa-how">{escape(text("live.none.how"))}</p>'
+
+
+def how_it_was_measured(shown: Shown, text: Text) -> str:
+    """The method, from the record itself."""
+    facts = [(text("live.method.flop"), text("live.method.flop_rule"))]
+    environment = shown.environment
+    if environment is not None:
+        clocks = tuple(clock for result in shown.results for clock in result.sm_clock_mhz)
+        run = (environment.run, environment.date, environment.commit[:12])
+        facts += [
+            (text("live.method.timing"), environment.timing),
+            (text("live.method.clocks"), environment.clocks),
+            (text("live.method.seen_clocks"), clocks_text(clocks, text)),
+            (text("live.method.run"), " · ".join(filter(None, run))),
+            (text("live.method.command"), environment.command),
+        ]
+    return card_head(text("live.method.title")) + _definitions("fa-method", facts)
+
+
+def _gpu_card(name: str, facts: Facts, versions: Facts) -> str:
+    line = " · ".join(f"{label} {version}" for label, version in versions if version)
+    return f'{card_head(name)}{_definitions("fa-facts", facts)}<p class="fa-note">{escape(line)}</p>'
+
+
+def _definitions(kind: str, facts: Facts) -> str:
+    """A list of facts; one without a value is left out."""
+    items = (
+        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in facts if value
+    )
+    return f'<dl class="{kind}">{"".join(items)}</dl>'

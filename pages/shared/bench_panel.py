@@ -1,0 +1,142 @@
+"""The run controls of the Live GPU page: start, progress, stop, and how the last run ended."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from html import escape
+
+import streamlit as st
+
+from kernels.results import IMPLEMENTATIONS
+from pages.shared.bench_cards import problem_text
+from pages.shared.bench_run import BenchDesk, BenchRun, Outcome, RunState, bench_command
+from pages.shared.bench_settings import (
+    LENGTHS,
+    LONGEST,
+    Settings,
+    arguments,
+    implementations,
+)
+from pages.shared.controls import Controls
+from pages.shared.frame import Page
+from viz.speed import format_length
+
+POLL_S = 1.0
+POLLED = "live_gpu.polled"  # in the session: whether the page polls
+REFUSED = "live_gpu.refused"  # in the session: why Run did nothing, to be said once
+CURRENT = re.compile(r"(.+?) (\d+) x \d+ d\d+.*?(?:, round (\d+) of (\d+))?")  # as the bench says it
+
+
+@st.cache_resource
+def the_desk() -> BenchDesk:
+    """The one desk of this server, for all its viewers."""
+    return BenchDesk()
+
+
+def is_running(desk: BenchDesk) -> bool:
+    """Whether a run is going."""
+    run = desk.current()
+    return run is not None and run.state().outcome is Outcome.RUNNING
+
+
+def draw_settings(page: Page, controls: Controls[Settings]) -> None:
+    """The strip: which problem, which implementations, which lengths, and the length of the table."""
+    chosen = len(implementations(controls.settings))
+    named = {length: format_length(int(length)) for length in LENGTHS}
+
+    with controls.strip(problem_text(controls.settings, page.text)):
+        with st.container(key="fa-control-live_gpu-implementations", width="content"):
+            st.html(f'<p class="fa-label">{escape(page.text("live.control.implementations"))}</p>')
+            with st.popover(page.text("live.control.chosen", chosen=chosen, of=len(IMPLEMENTATIONS))):
+                for name in IMPLEMENTATIONS:
+                    controls.draw(name, f"live.name.{name}")
+        controls.draw("head_dim", "live.control.head_dim")
+        controls.draw("causal", "live.control.causal")
+        controls.draw("shortest", "live.control.shortest", options=named)
+        controls.draw("longest", "live.control.longest", options=named)
+        last = {LONGEST: page.text("live.control.the_longest")}
+        controls.draw("shown_length", "live.control.shown_length", options={**last, **named})
+
+
+def draw_run(page: Page, settings: Settings, desk: BenchDesk) -> None:
+    """One button, and what runs or how the last run ended. In a fragment, polled while a run is going."""
+    run, going = desk.current(), is_running(desk)
+    if st.session_state.get(POLLED) and not going:
+        st.session_state[POLLED] = False
+        st.rerun()  # the last poll: the page is drawn once more, now at rest
+    st.session_state[POLLED] = going
+    with st.container(horizontal=True, vertical_alignment="center", key="fa-live-bar"):
+        st.html(_status(page, run))
+        if run is not None and going:
+            st.button(page.text("live.run.stop"), key="live_gpu.stop", on_click=run.stop, type="primary")
+        elif st.button(page.text("live.run.start"), key="live_gpu.start", type="primary"):
+            st.session_state[REFUSED] = _start(page, settings, desk)
+            st.rerun()
+    refused = st.session_state.pop(REFUSED, "")
+    if refused:
+        st.html(f'<p class="fa-complaint" role="alert">{escape(refused)}</p>')
+    st.html(f'<p class="fa-note">{escape(page.text("live.run.note"))}</p>')
+
+
+def _start(page: Page, settings: Settings, desk: BenchDesk) -> str:
+    """Starts a run; says in a sentence why not, where it could not be started."""
+    command = bench_command(arguments(settings))
+    try:
+        return "" if desk.start(command, settings) else page.text("live.run.busy")
+    except OSError as error:
+        return page.text("live.run.no_program", command=shlex.join(command), reason=error.strerror)
+
+
+def _status(page: Page, run: BenchRun | None) -> str:
+    if run is None:
+        return f'<p class="fa-run">{escape(page.text("live.run.ready"))}</p>'
+    state = run.state()
+    sentences = _sentences(page, state)
+    bar = _progress_bar(state) if state.outcome is Outcome.RUNNING else ""
+    words = "".join(f"<p>{sentence}</p>" for sentence in sentences)
+    return f'<div class="fa-run" role="status" data-outcome="{state.outcome.value}">{bar}{words}</div>'
+
+
+def _progress_bar(state: RunState) -> str:
+    done, total = (state.progress.done, state.progress.total) if state.progress else (0, 1)
+    return f'<progress class="fa-progress" value="{done}" max="{max(total, 1)}"></progress>'
+
+
+def _sentences(page: Page, state: RunState) -> list[str]:
+    done = len(state.results)
+    total = state.progress.total if state.progress else done
+    match state.outcome:
+        case Outcome.RUNNING if state.progress is None:
+            said = [escape(page.text("live.run.starting"))]
+        case Outcome.RUNNING:
+            current = _current(page, state.progress.current if state.progress else "")
+            said = [
+                f"<b>{escape(page.text('live.run.done', done=done, total=total))}</b> · {escape(current)}"
+            ]
+        case Outcome.UNAVAILABLE if state.unavailable is not None:
+            reason, remedy = state.unavailable.reason, state.unavailable.remedy
+            said = [escape(page.text("live.run.unavailable", reason=reason, remedy=remedy))]
+        case Outcome.CRASHED:
+            said = [escape(page.text("live.run.crashed", done=done, status=state.status))]
+            said += [f"<code>{escape(state.errors)}</code>"] if state.errors else []
+        case _:
+            said = [escape(page.text(f"live.run.{state.outcome.value}", done=done, total=total))]
+    if state.garbage:
+        said.append(escape(page.text("live.run.garbage", line=state.garbage)))
+    return said
+
+
+def _current(page: Page, current: str) -> str:
+    """What is measured now, in the page's language where the bench's wording is known."""
+    known = CURRENT.fullmatch(current)
+    if known is None:
+        return page.text("live.run.now", current=current)
+    what, length, round_number, rounds = known.groups()
+    length = format_length(int(length))
+    if what not in IMPLEMENTATIONS:
+        return page.text("live.run.preparing", length=length)
+    name = page.text(f"live.name.{what}")
+    if round_number is None:
+        return page.text("live.run.checking", name=name, length=length)
+    return page.text("live.run.timing", name=name, length=length, round=round_number, rounds=rounds)

@@ -1,0 +1,122 @@
+"""A measured speed in marks and words: how an implementation is drawn, what is said of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernels.results import BenchResult, median_ms, spread_ms, tflops
+from viz.theme import Theme
+from viz.units import format_seconds
+
+Text = Callable[..., str]  # the catalogue: text(key, **values) gives a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesStyle:
+    """How an implementation is drawn wherever its speed is shown: without a hue, since hue is for tensors."""
+
+    ours: bool  # ink and heavy; the others are grey and thin
+    symbol: str  # Plotly's name of the marker
+
+
+_STYLES = {
+    "flash_v2": SeriesStyle(ours=True, symbol="circle"),
+    "cudnn": SeriesStyle(ours=False, symbol="square"),
+    "flash": SeriesStyle(ours=False, symbol="triangle-up"),
+    "efficient": SeriesStyle(ours=False, symbol="square-open"),
+    "math": SeriesStyle(ours=False, symbol="x-thin"),
+}
+_UNKNOWN = SeriesStyle(ours=False, symbol="diamond")
+
+
+def style_of(implementation: str) -> SeriesStyle:
+    """The style of an implementation; one that is not known here is drawn as somebody else's."""
+    return _STYLES.get(implementation, _UNKNOWN)
+
+
+def colour_of(implementation: str, theme: Theme) -> str:
+    """The colour of its line, marker and name."""
+    return theme.ink if style_of(implementation).ours else theme.other_series
+
+
+def series_name(result: BenchResult, text: Text) -> str:
+    """The short name of an implementation; one that is not known here keeps its own label."""
+    known = result.implementation in _STYLES
+    return text(f"live.name.{result.implementation}") if known else result.label
+
+
+def is_wrong(result: BenchResult) -> bool:
+    """Whether it was checked and failed."""
+    return result.verdict is not None and not result.verdict.correct
+
+
+def is_shown(result: BenchResult) -> bool:
+    """Whether a result has a speed to show: it ran, and nothing is known to be wrong with its output."""
+    return bool(result.samples_ms) and not is_wrong(result)
+
+
+def tflops_bounds(result: BenchResult) -> tuple[float, float]:
+    """The slowest and the fastest round, in TFLOP/s."""
+    fastest, slowest = spread_ms(result)
+    tera_flop_ms = tflops(result) * median_ms(result)
+    return tera_flop_ms / slowest, tera_flop_ms / fastest
+
+
+def format_length(length: int) -> str:
+    """A sequence length as on an axis: 1024 is 1k, 1000 is 1000."""
+    return f"{length // 1024}k" if length % 1024 == 0 else str(length)
+
+
+def format_tflops(value: float) -> str:
+    """One decimal below ten, whole numbers above: 7.4, 36, 1,012."""
+    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
+
+
+def format_ms(value_ms: float) -> str:
+    """A time in the unit that suits it: 0.0325 is 32.5 µs."""
+    return format_seconds(value_ms / 1e3)
+
+
+def format_error(error: float) -> str:
+    """A relative error with two digits: 2.6e-4."""
+    mantissa, exponent = f"{error:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def verdict_text(result: BenchResult, text: Text) -> str:
+    """The verdict in words, with the error and the yardstick where they were measured."""
+    verdict = result.verdict
+    if verdict is None:
+        return text("live.verdict.unchecked")
+    if not verdict.correct:
+        return text("live.verdict.wrong_because", reason=verdict.reason)
+    if verdict.error is None or verdict.yardstick is None:
+        return text("live.verdict.correct")
+    error, yardstick = format_error(verdict.error), format_error(verdict.yardstick)
+    return text("live.verdict.correct_by", error=error, yardstick=yardstick)
+
+
+def clocks_text(clocks_mhz: tuple[int, ...], text: Text) -> str:
+    """The lowest and the highest SM clock read; empty where none was."""
+    if not clocks_mhz:
+        return ""
+    return text("live.hover.clocks", low=f"{min(clocks_mhz):,}", high=f"{max(clocks_mhz):,}")
+
+
+def describe(result: BenchResult, text: Text) -> list[str]:
+    """Everything known of a result that has a speed, line by line."""
+    shape, rounds, repetitions = result.shape, len(result.samples_ms), result.repetitions
+    low_ms, high_ms = map(format_ms, spread_ms(result))
+    low, high = map(format_tflops, tflops_bounds(result))
+    lines = [
+        f"{series_name(result, text)} · N = {format_length(shape.query_len)}",
+        f"{format_tflops(tflops(result))} TFLOP/s ({low}–{high})",
+        f"{format_ms(median_ms(result))} ({low_ms}–{high_ms})",
+        text("live.hover.rounds", rounds=rounds, repetitions=repetitions),
+        text("live.hover.shape", batch=shape.batch, heads=shape.query_heads, head_dim=shape.head_dim),
+        verdict_text(result, text),
+        clocks_text(result.sm_clock_mhz, text),
+        text("live.hover.config", config=result.config) if result.config else "",
+    ]
+    return [line for line in lines if line]
