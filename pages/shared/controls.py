@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
@@ -56,12 +56,12 @@ class Controls(Generic[Settings]):
     def draw(self, name: str, label_key: str, *, options: Mapping[str, str] | None = None) -> None:
         """The widget of a field. `options` names a choice's options, in the order to show them."""
         rule = rules_of(type(self.settings))[name]
-        key = _widget_key(self.page, name)
+        key = _widget_key(self.page.name, name)
         value = getattr(self.settings, name)
         shown = rule.format(value) if isinstance(rule, IntegerRule) else value
         if st.session_state.get(key) != shown:
             st.session_state[key] = shown
-        common: dict[str, Any] = {"key": key, "on_change": _set, "args": (_used_key(self.page), True)}
+        common: dict[str, Any] = {"key": key, "on_change": _set, "args": (_used_key(self.page.name), True)}
         label = self.page.text(label_key)
         with st.container(key=f"fa-control-{self.page.name}-{name}", width="content"):
             if isinstance(rule, FlagRule):
@@ -87,14 +87,21 @@ def open_controls(
         complaints += more
     page.complain(complaints)
     remember_address(page, write_address(settings))
-    st.session_state[_settings_key(page)] = settings
+    st.session_state[_settings_key(page.name)] = settings
     return Controls(page, settings)
+
+
+def hold(page_name: str, name: str, value: object) -> None:
+    """Sets a field that has no widget, as if one had been used: for what a mounted script reports."""
+    kept = st.session_state[_settings_key(page_name)]
+    st.session_state[_settings_key(page_name)] = replace(kept, **{name: value})
+    st.session_state[_used_key(page_name)] = True
 
 
 def _asked_settings(page: Page, settings_type: type[Settings]) -> tuple[Settings, list[Complaint]]:
     parameters = {name: value for name, value in st.query_params.to_dict().items() if name != "lang"}
-    kept: Settings | None = st.session_state.get(_settings_key(page))
-    used = st.session_state.pop(_used_key(page), False)
+    kept: Settings | None = st.session_state.get(_settings_key(page.name))
+    used = st.session_state.pop(_used_key(page.name), False)
     if kept is None or (not used and parameters != remembered_address(page)):
         return read_address(settings_type, parameters)
     return read_address(settings_type, _held_parameters(page, kept))
@@ -104,7 +111,7 @@ def _held_parameters(page: Page, kept: object) -> dict[str, str]:
     # A widget that was not drawn in the last run holds nothing: its setting stays as it was.
     parameters = {}
     for name, rule in rules_of(type(kept)).items():
-        held = st.session_state.get(_widget_key(page, name))
+        held = st.session_state.get(_widget_key(page.name, name))
         value = getattr(kept, name) if held is None else held
         parameters[rule.name] = value if isinstance(value, str) else rule.format(value)
     return parameters
@@ -114,13 +121,13 @@ def _set(key: str, value: object) -> None:
     st.session_state[key] = value
 
 
-def _widget_key(page: Page, name: str) -> str:
-    return f"{page.name}.{name}"
+def _widget_key(page_name: str, name: str) -> str:
+    return f"{page_name}.{name}"
 
 
-def _used_key(page: Page) -> str:
-    return f"{page.name}.controls-used"
+def _used_key(page_name: str) -> str:
+    return f"{page_name}.controls-used"
 
 
-def _settings_key(page: Page) -> str:
-    return f"{page.name}.settings"
+def _settings_key(page_name: str) -> str:
+    return f"{page_name}.settings"
