@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from simulator.problem import AttentionShape
 
+_LONG = 8192  # queries from which on larger query tiles gain more than their coarser grid loses
+_BARRIER_BYTES = 2048  # what the compiler adds; seen: 1024 on capability 10.0
 OLDEST_CAPABILITY = (7, 5)  # Triton's compiler aborts the process on older ones
 
 
@@ -40,23 +42,27 @@ def padded_head_dim(head_dim: int) -> int:
 
 
 def shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
-    """Shared memory that the forward kernel needs at most: one Q tile, and K and V tiles for each stage."""
+    """Shared memory that the forward kernel needs at most: a Q tile, K and V tiles for each stage, barriers."""
     row_bytes = padded_head_dim(shape.head_dim) * shape.element_bytes
-    return row_bytes * (config.query_rows + 2 * config.stages * config.key_rows)
+    return row_bytes * (config.query_rows + 2 * config.stages * config.key_rows) + _BARRIER_BYTES
 
 
 def forward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
-    """Configurations of the forward kernel, the fastest on an H200 first, smaller ones after it."""
+    """Configurations of the forward kernel: the fastest on an H200 first, then ever smaller ones."""
     columns = padded_head_dim(shape.head_dim)
     if shape.element_bytes == 4:
-        rows = 64 if columns <= 64 else 32
-        return KernelConfig(rows, 32, 4, 2), KernelConfig(16, 32, 4, 1), KernelConfig(16, 16, 4, 1)
-    small = KernelConfig(64, 64, 4, 2), KernelConfig(64, 32, 4, 2), KernelConfig(64, 32, 4, 1)
-    if columns <= 64:
-        return (KernelConfig(64, 128, 4, 2), *small)
-    if columns <= 128:
-        return (KernelConfig(64, 64, 4, 3), *small)
-    return KernelConfig(64, 64, 8, 2), *small
+        first = (
+            KernelConfig(32, 32, 4, 2 if columns <= 64 else 1)
+            if columns <= 128
+            else KernelConfig(16, 32, 8, 1)
+        )
+        return first, KernelConfig(16, 32, 4, 1), KernelConfig(16, 16, 4, 1)
+    smaller = KernelConfig(64, 64, 4, 2), KernelConfig(64, 32, 4, 2), KernelConfig(64, 32, 4, 1)
+    if columns > 128:
+        return KernelConfig(128, 64, 8, 2), *smaller
+    if columns > 64 and shape.query_len >= _LONG:
+        return KernelConfig(128, 64, 8, 3), KernelConfig(64, 64, 4, 3), *smaller
+    return KernelConfig(64, 64, 4, 3), *smaller
 
 
 def choose_config(shape: AttentionShape, limits: DeviceLimits) -> KernelConfig:

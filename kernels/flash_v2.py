@@ -15,6 +15,7 @@ from torch import Tensor
 from kernels.checks import limits_of, problem_of, split_scale
 from kernels.configs import KernelConfig, check_fits, choose_config, heads_per_group, padded_head_dim
 from kernels.primitives import (
+    accumulate,
     finish_softmax,
     head_ptr,
     key_tile_bounds,
@@ -59,8 +60,7 @@ def _visit_key_tiles(
             scores, log2_scale, running_max, running_sum
         )
         v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, CHECK)
-        accumulator *= correction[:, None]
-        accumulator = tl.dot(weights.to(v_tile.dtype), v_tile, accumulator, input_precision="ieee")
+        accumulator = accumulate(accumulator, correction, weights, v_tile)
     return accumulator, running_max, running_sum
 
 

@@ -87,6 +87,21 @@ def online_softmax_update(scores, log2_scale, running_max, running_sum):
 
 
 @triton.jit
+def accumulate(accumulator, correction, weights, v_tile):
+    """Rescales the accumulator and adds weights @ v_tile to it (FlashAttention-2, line 10).
+
+    In float32 each tile is summed by itself first: one sum over thousands of keys in a row loses a digit to
+    rounding, and a plain dot followed by an add would be fused into just that.
+    """
+    if v_tile.dtype == tl.float32:
+        tile_sum = tl.dot(weights, v_tile, input_precision="ieee")
+        accumulator = tl.fma(accumulator, tl.broadcast_to(correction[:, None], accumulator.shape), tile_sum)
+    else:
+        accumulator = tl.dot(weights.to(v_tile.dtype), v_tile, accumulator * correction[:, None])
+    return accumulator
+
+
+@triton.jit
 def finish_softmax(accumulator, running_max, running_sum):
     """Output rows and natural log-sum-exp; a row that saw no key gives 0 and -inf (FlashAttention-2, lines
     12-13).

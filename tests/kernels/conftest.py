@@ -1,4 +1,6 @@
-"""Without a GPU the kernels run under triton's interpreter, which must be chosen before triton is imported."""
+"""Without a GPU the kernels run under triton's interpreter, which must be chosen before triton is
+imported.
+"""
 
 import os
 

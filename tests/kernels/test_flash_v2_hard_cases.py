@@ -1,4 +1,6 @@
-"""Small vectors on which kernels of others went wrong, with the values that are right (shared numbers D-1 to D-6)."""
+"""Small vectors on which kernels of others went wrong, with the values that are right (shared numbers D-1 to
+D-6).
+"""
 
 import math
 
@@ -63,7 +65,9 @@ def test_causal_is_aligned_bottom_right(device, dtype, query_len, values, right)
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_that_see_nothing_leave_their_neighbours_alone(device, dtype):
-    """D-3 (C09): a tile with both kinds of row, true scores so low that a stored maximum of 0 gives NaN or 0."""
+    """D-3 (C09): a tile with both kinds of row, true scores so low that a stored maximum of 0 gives
+    NaN or 0.
+    """
     out, lse = forward(device, dtype, [1.0] * 4, [-200.0] * 2, [30.0, 40.0], causal=True)
     assert out == pytest.approx([0.0, 0.0, 30.0, 35.0], rel=rounded_to(dtype))
     assert lse[:2] == [float("-inf")] * 2

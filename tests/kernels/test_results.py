@@ -94,7 +94,7 @@ def test_a_record_is_given_before_the_next_line_comes():
 
 def test_a_file_without_its_provenance_is_refused(tmp_path):
     (tmp_path / "run.jsonl").write_text(json_line(RESULT) + "\n")
-    with pytest.raises(ValueError, match="must hold one environment, run.jsonl holds 0"):
+    with pytest.raises(ValueError, match=r"must hold one environment, run\.jsonl holds 0"):
         read(tmp_path / "run.jsonl")
 
 

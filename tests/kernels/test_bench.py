@@ -1,0 +1,283 @@
+"""The bench prints whole records as they come, judges before it times, isolates failures and stops when
+asked.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from kernels.bench import UNAVAILABLE_EXIT, main, plan_of
+from kernels.environment import why_unavailable
+from kernels.measure import Session, measure_problem
+from kernels.providers import provider_of
+from kernels.results import Unavailable, parse_line
+from kernels.timing import rotated
+from simulator.problem import AttentionShape
+
+ROOT = Path(__file__).parents[2]
+SHAPE = AttentionShape(20, 20, 16, causal=True, query_heads=2, kv_heads=2)
+
+
+class FakeStopwatch:
+    """Says 1 ms, 2 ms, ... and keeps who was timed."""
+
+    def __init__(self):
+        self.timed = []
+
+    def repetitions_for(self, call):
+        return 3
+
+    def sample_ms(self, call, *, repetitions):
+        assert repetitions == 3
+        self.timed.append(call)
+        return float(len(self.timed))
+
+
+def session_with(announce=lambda current: None, rounds=2):
+    return Session(
+        run="r1",
+        device=torch.device("cuda" if torch.cuda.is_available() else "cpu"),
+        dtype=torch.float16,
+        rounds=rounds,
+        stopwatch=FakeStopwatch(),
+        monitor=SimpleNamespace(sm_clock_mhz=lambda: 1980),
+        announce=announce,
+    )
+
+
+def measured(names=("flash_v2", "math"), session=None):
+    return list(measure_problem(SHAPE, [provider_of(name) for name in names], session or session_with()))
+
+
+def test_each_implementation_has_one_judged_result_with_a_sample_per_round():
+    results = measured()
+    assert [result.implementation for result in results] == ["flash_v2", "math"]
+    for result in results:
+        assert result.verdict.correct, result
+        assert len(result.samples_ms) == len(result.sm_clock_mhz) == 2
+        assert (result.run, result.shape, result.dtype) == ("r1", SHAPE, "float16")
+    assert "tile" in results[0].config
+    assert not results[1].config
+
+
+def test_implementations_take_turns_in_a_rotating_order():
+    session = session_with(rounds=2)
+    ours, math = measured(session=session)
+    assert ours.samples_ms == (1.0, 4.0)
+    assert math.samples_ms == (2.0, 3.0)
+    assert rotated("abc", 4) == ["b", "c", "a"]
+
+
+def test_one_that_cannot_run_leaves_the_others_their_numbers(monkeypatch):
+    """C51: out of memory marks its own point alone."""
+
+    def exhausted(*_, **__):
+        raise torch.OutOfMemoryError("Tried to allocate 64 GiB")
+
+    monkeypatch.setattr("kernels.providers.scaled_dot_product_attention", exhausted)
+    failed, ours = measured()
+    assert (failed.implementation, failed.samples_ms, failed.verdict) == ("math", (), None)
+    assert failed.unavailable == "out of memory: Tried to allocate 64 GiB"
+    assert len(ours.samples_ms) == 2
+
+
+def test_one_that_fails_while_timed_is_dropped_and_says_why():
+    session = session_with()
+
+    def failing(call, *, repetitions):
+        if len(session.stopwatch.timed) == 1:
+            session.stopwatch.timed.append(call)
+            raise RuntimeError("CUDA error: an illegal memory access\nmore")
+        return FakeStopwatch.sample_ms(session.stopwatch, call, repetitions=repetitions)
+
+    session.stopwatch.sample_ms = failing
+    ours, failed = measured(session=session)
+    assert len(ours.samples_ms) == 2
+    assert failed.unavailable == "CUDA error: an illegal memory access"
+    assert not failed.samples_ms
+
+
+def test_a_wrong_kernel_is_red(monkeypatch):
+    def wrong(q, k, v, *, causal, config):
+        return q * 0.5, None
+
+    monkeypatch.setattr("kernels.providers.flash_v2_forward", wrong)
+    (result,) = measured(names=("flash_v2",))
+    assert not result.verdict.correct
+
+
+def test_an_output_that_is_not_written_is_red(monkeypatch):
+    """What an unwritten output holds must not be the right output of whoever ran before."""
+
+    def unwritten(q, k, v, *, causal, config):
+        return torch.full_like(q, float("nan")), None
+
+    monkeypatch.setattr("kernels.providers.flash_v2_forward", unwritten)
+    (result,) = measured(names=("flash_v2",))
+    assert "NaN" in result.verdict.reason
+
+
+def test_inputs_too_large_for_the_device_are_a_reason(monkeypatch):
+    def exhausted(*_):
+        raise torch.OutOfMemoryError("Tried to allocate 1 TiB")
+
+    monkeypatch.setattr("kernels.measure.random_inputs", exhausted)
+    assert [result.unavailable for result in measured()] == ["Tried to allocate 1 TiB"] * 2
+
+
+def test_a_stop_acts_before_the_next_measurement():
+    session = None
+
+    def announce(current):
+        if "round 1" in current and session.stopwatch.timed:
+            raise InterruptedError
+
+    session = session_with(announce)
+    with pytest.raises(InterruptedError):
+        measured(session=session)
+    assert len(session.stopwatch.timed) == 1
+
+
+def run_bench(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "kernels.bench", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "missing"),
+    [
+        ("sys.modules['torch'] = None", "torch"),
+        ("sys.modules['triton'] = None", "triton"),
+    ],
+)
+def test_what_is_not_installed_is_one_line_and_exit_3(code, missing):
+    """D-12 (C66): no traceback where torch, triton or a GPU is missing."""
+    script = f"import sys; {code}; from kernels.bench import main; sys.exit(main([]))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == UNAVAILABLE_EXIT
+    assert done.stderr == ""
+    (line,) = done.stdout.splitlines()
+    record = parse_line(line)
+    assert isinstance(record, Unavailable)
+    assert record.missing == missing
+    assert record.reason.endswith(".")
+    assert "requirements.txt" in record.remedy
+
+
+@pytest.mark.parametrize("error", [OSError("libcudart.so: cannot open"), AttributeError("no attribute")])
+def test_an_installation_that_is_broken_is_a_reason(monkeypatch, error):
+    def broken(name):
+        raise error
+
+    monkeypatch.setattr("kernels.environment.import_module", broken)
+    assert why_unavailable().reason == f"torch cannot be imported: {error}."
+
+
+@pytest.mark.parametrize(
+    ("error", "missing"),
+    [("Found no NVIDIA driver on your system", "driver"), ("No CUDA GPUs are available", "gpu")],
+)
+def test_a_gpu_or_driver_that_is_not_there_is_a_reason(monkeypatch, error, missing):
+    def fails():
+        raise RuntimeError(error + ". Please check\nthat")
+
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "init", fails)
+    lacking = why_unavailable()
+    assert lacking.missing == missing
+    assert lacking.reason == f"torch finds no usable GPU: {error}. Please check."
+
+
+def test_a_gpu_that_torch_has_no_kernels_for_is_a_reason(monkeypatch):
+    """C40: torch says that a GPU is there, and the first operation fails."""
+
+    def no_kernel(*_, **__):
+        raise RuntimeError("no kernel image is available for execution on the device")
+
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "init", lambda: None)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "GTX 1080")
+    monkeypatch.setattr(torch, "ones", no_kernel)
+    assert why_unavailable().reason.startswith("GTX 1080 does not run torch: no kernel image")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine can measure")
+def test_without_a_gpu_the_command_says_so():
+    done = run_bench()
+    assert done.returncode == UNAVAILABLE_EXIT
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["record"] == "unavailable"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--lengths", "64,-5"], "lengths must be whole numbers from 1 up with commas between, got 64,-5"),
+        (["--lengths", "abc"], "lengths must be whole numbers from 1 up with commas between, got abc"),
+        (["--head-dims", "512"], "head_dim must be at most 256, got 512"),
+        (["--rounds", "0"], "rounds must be at least 1, got 0"),
+        (["--hidden", "0"], "hidden must be at least 1, got 0"),
+        (["--implementations", "flash,fast"], "implementations must be among flash_v2, math"),
+    ],
+)
+def test_a_bad_argument_is_a_sentence_and_exit_2(capsys, arguments, sentence):
+    with pytest.raises(SystemExit) as leaving:
+        main(arguments)
+    assert leaving.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_plan_keeps_tokens_and_width():
+    plan = plan_of(["--lengths", "512,1000", "--head-dims", "64,80", "--causal", "yes"])
+    assert [(s.query_len, s.head_dim, s.batch, s.query_heads) for s in plan.shapes] == [
+        (512, 64, 32, 32),
+        (1000, 64, 16, 32),
+        (512, 80, 32, 25),
+        (1000, 80, 16, 25),
+    ]
+    assert all(shape.causal and shape.key_len == shape.query_len for shape in plan.shapes)
+
+
+def test_tokens_fewer_than_a_length_still_make_one_batch():
+    (shape,) = plan_of(["--lengths", "4096", "--tokens", "64", "--head-dims", "128", "--causal", "no"]).shapes
+    assert (shape.batch, shape.query_heads) == (1, 16)
+
+
+@pytest.mark.gpu
+def test_the_command_streams_results_and_keeps_them(tmp_path):
+    kept = tmp_path / "run.jsonl"
+    done = run_bench("--lengths", "512", "--head-dims", "64", "--rounds", "2", "--out", str(kept))
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(line)["record"] for line in done.stdout.splitlines()]
+    assert records[0] == "environment"
+    assert records.count("result") == 10
+    assert kept.read_text().splitlines() == [x for x in done.stdout.splitlines() if '"progress"' not in x]
+
+
+@pytest.mark.gpu
+def test_sigterm_ends_the_command_without_a_traceback():
+    child = subprocess.Popen(
+        [sys.executable, "-m", "kernels.bench", "--rounds", "1000"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert json.loads(child.stdout.readline())["record"] == "environment"
+    child.terminate()
+    rest, errors = child.communicate(timeout=60)
+    assert child.returncode == 143
+    assert errors == ""
+    for line in rest.splitlines():
+        parse_line(line)

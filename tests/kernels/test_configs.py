@@ -1,0 +1,98 @@
+"""A configuration fits the device it is chosen for, by a bound that compiling for that device confirms."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernels.configs import (
+    OLDEST_CAPABILITY,
+    DeviceLimits,
+    KernelConfig,
+    check_fits,
+    choose_config,
+    forward_configs,
+    heads_per_group,
+    padded_head_dim,
+    shared_bytes,
+)
+from simulator.gpu import GPUS
+from simulator.problem import AttentionShape
+
+LIMITS = {
+    DeviceLimits(gpu.compute_capability, gpu.max_shared_bytes_per_block, gpu.l2_bytes)
+    for gpu in GPUS.values()
+    if gpu.compute_capability >= OLDEST_CAPABILITY
+}
+SHAPES = [
+    AttentionShape(length, length, head_dim, causal=True, element_bytes=element_bytes)
+    for length in (1, 1000, 16384)
+    for head_dim in (1, 64, 80, 128, 256)
+    for element_bytes in (2, 4)
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_gpu_of_the_table_has_a_configuration(shape):
+    for limits in LIMITS:
+        assert shared_bytes(choose_config(shape, limits), shape) <= limits.shared_bytes
+
+
+def test_the_first_configuration_that_fits_is_chosen():
+    shape = AttentionShape(1000, 1000, 128, element_bytes=2)
+    first, second, *_ = forward_configs(shape)
+    roomy = DeviceLimits((9, 0), shared_bytes(first, shape), l2_bytes=1)
+    tight = DeviceLimits((9, 0), shared_bytes(first, shape) - 1, l2_bytes=1)
+    assert choose_config(shape, roomy) == first
+    assert choose_config(shape, tight) == second
+
+
+def test_a_configuration_that_does_not_fit_names_both_numbers():
+    """D-7 (C32): 128x128 at head dim 256 with 4 stages on an RTX 4090."""
+    shape = AttentionShape(1000, 1000, 256)
+    limits = DeviceLimits((8, 9), 101_376, 72 << 20)
+    with pytest.raises(ValueError, match="shared memory") as refusal:
+        check_fits(KernelConfig(128, 128, 8, 4), shape, limits)
+    needed = 128 * 512 + 4 * 2 * 128 * 512 + 2048
+    assert str(refusal.value) == (
+        f"config (tile 128x128, 8 warps, 4 stages) needs {needed} bytes of shared memory, has 101376"
+    )
+
+
+def test_a_device_too_small_for_any_configuration_is_refused():
+    with pytest.raises(ValueError, match="bytes of shared memory, has 1024"):
+        choose_config(AttentionShape(1, 1, 64), DeviceLimits((9, 0), 1024, 1024))
+
+
+@pytest.mark.parametrize(("head_dim", "columns"), [(1, 16), (16, 16), (17, 32), (80, 128), (256, 256)])
+def test_head_dims_are_padded_to_what_a_tile_can_have(head_dim, columns):
+    assert padded_head_dim(head_dim) == columns
+
+
+def test_heads_share_l2_only_under_a_causal_mask():
+    limits = DeviceLimits((9, 0), 232_448, l2_bytes=60 << 20)
+    shape = {"query_len": 16384, "key_len": 16384, "head_dim": 64, "query_heads": 8}
+    kv_bytes = 2 * 16384 * 64 * 2
+    causal = AttentionShape(**shape, causal=True, kv_heads=8)
+    assert heads_per_group(causal, limits) == (30 << 20) // kv_bytes
+    assert heads_per_group(AttentionShape(**shape, causal=True, kv_heads=2), limits) == 4 * (
+        (30 << 20) // kv_bytes
+    )
+    assert heads_per_group(AttentionShape(**shape, kv_heads=8), limits) == 1
+
+
+def test_compiled_kernels_need_no_more_shared_memory_than_the_bound():
+    """Compiles for each capability of the table, in a fresh process, since this one may interpret."""
+    environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
+    script = Path(__file__).with_name("compile_for_all.py")
+    root = Path(__file__).parents[2]
+    output = subprocess.check_output(
+        [sys.executable, script], text=True, cwd=root, env=environment | {"PYTHONPATH": str(root)}
+    )
+    compiled = [json.loads(line) for line in output.splitlines()]
+    assert {tuple(row["capability"]) for row in compiled} == {limits.capability for limits in LIMITS}
+    for row in compiled:
+        assert 0 < row["shared_bytes"] <= row["bound_bytes"] <= row["limit_bytes"], row

@@ -1,0 +1,101 @@
+"""The kernels' small device functions obey the rules of the simulator."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from kernels.primitives import key_tile_bounds, online_softmax_update, program_tile
+from simulator.problem import (
+    AttentionShape,
+    TileShape,
+    crosses_mask,
+    key_tile_range,
+    query_tile_count,
+)
+
+
+@triton.jit
+def _store_bounds(
+    bounds_ptr,
+    query_len,
+    key_len,
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    query_tile = tl.program_id(0)
+    unmasked, visible = key_tile_bounds(
+        query_tile * QUERY_ROWS, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
+    )
+    tl.store(bounds_ptr + 2 * query_tile, unmasked)
+    tl.store(bounds_ptr + 2 * query_tile + 1, visible)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("tile", [TileShape(16, 16), TileShape(16, 64), TileShape(64, 16)])
+@pytest.mark.parametrize(
+    ("query_len", "key_len"), [(1, 1), (17, 65), (65, 17), (100, 100), (64, 128), (128, 64)]
+)
+def test_a_program_visits_the_tiles_that_the_simulator_visits(device, query_len, key_len, tile, causal):
+    shape = AttentionShape(query_len, key_len, 16, causal=causal)
+    bounds = torch.full((query_tile_count(shape, tile), 2), -1, dtype=torch.int32, device=device)
+    _store_bounds[(len(bounds),)](bounds, query_len, key_len, tile.query_rows, tile.key_rows, causal)
+    for query_tile, (unmasked, visible) in enumerate(bounds.tolist()):
+        tiles = key_tile_range(shape, tile, query_tile)
+        assert visible == len(tiles)
+        whole = [not _needs_mask(shape, tile, query_tile, key_tile) for key_tile in tiles]
+        assert whole == [True] * unmasked + [False] * (visible - unmasked)
+
+
+def _needs_mask(shape, tile, query_tile, key_tile):
+    is_padded = (key_tile + 1) * tile.key_rows > shape.key_len
+    return is_padded or crosses_mask(shape, tile, query_tile, key_tile)
+
+
+@triton.jit
+def _store_order(order_ptr, query_tiles, heads, heads_per_group):
+    program = tl.program_id(0)
+    query_tile, head = program_tile(program, query_tiles, heads, heads_per_group)
+    tl.store(order_ptr + 2 * program, query_tile)
+    tl.store(order_ptr + 2 * program + 1, head)
+
+
+@pytest.mark.parametrize("heads_per_group", [1, 2, 3, 5, 100])
+def test_every_tile_of_every_head_has_one_program_the_longest_first(device, heads_per_group):
+    query_tiles, heads = 4, 5
+    order = torch.full((query_tiles * heads, 2), -1, dtype=torch.int32, device=device)
+    _store_order[(len(order),)](order, query_tiles, heads, heads_per_group)
+    expected = [
+        [query_tile, head]
+        for first in range(0, heads, heads_per_group)
+        for query_tile in reversed(range(query_tiles))
+        for head in range(first, min(first + heads_per_group, heads))
+    ]
+    assert order.tolist() == expected
+
+
+@triton.jit
+def _store_update(scores_ptr, state_ptr, weights_ptr, ROWS: tl.constexpr, KEYS: tl.constexpr):
+    rows, keys = tl.arange(0, ROWS), tl.arange(0, KEYS)
+    scores = tl.load(scores_ptr + rows[:, None] * KEYS + keys[None, :])
+    running_max, running_sum = tl.load(state_ptr + rows), tl.load(state_ptr + ROWS + rows)
+    weights, correction, new_max, new_sum = online_softmax_update(scores, 1.0, running_max, running_sum)
+    tl.store(weights_ptr + rows[:, None] * KEYS + keys[None, :], weights)
+    tl.store(state_ptr + rows, new_max)
+    tl.store(state_ptr + ROWS + rows, new_sum)
+    tl.store(state_ptr + 2 * ROWS + rows, correction)
+
+
+def test_a_row_that_saw_no_key_yet_is_not_poisoned(device):
+    """D-3 (C09): a first tile that is wholly masked, then true scores of -200 (in powers of two)."""
+    infinity = float("inf")
+    state = torch.tensor([[-infinity, -200.0], [0.0, 1.0], [7.0, 7.0]], device=device)
+    weights = torch.full((2, 2), 7.0, device=device)
+    _store_update[(1,)](torch.full((2, 2), -infinity, device=device), state, weights, 2, 2)
+    assert weights.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert state[:2].tolist() == [[-infinity, -200.0], [0.0, 1.0]]
+    assert state[2, 1].item() == 1.0
+    _store_update[(1,)](torch.full((2, 2), -200.0, device=device), state, weights, 2, 2)
+    assert weights.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert state.tolist() == [[-200.0, -200.0], [2.0, 3.0], [0.0, 1.0]]

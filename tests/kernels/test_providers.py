@@ -1,0 +1,76 @@
+"""Each implementation solves the problem it is given, under its own name, or says why it does not."""
+
+import pytest
+import torch
+
+from kernels.providers import NotAvailableError, provider_of, try_forward
+from kernels.reference import exact_attention, plain_attention
+from kernels.results import IMPLEMENTATIONS
+from kernels.verdict import judge
+
+
+def random_qkv(generator, device, query_len, key_len, *, heads=(2, 2), head_dim=16, dtype=torch.float16):
+    sizes = [(1, heads[0], query_len, head_dim), *[(1, heads[1], key_len, head_dim)] * 2]
+    return [torch.randn(size, generator=generator, device=device).to(dtype) for size in sizes]
+
+
+ALWAYS_THERE = ("flash_v2", "math")
+
+
+def assert_right_or_absent(name, q, k, v, *, causal):
+    try:
+        _, out = try_forward(provider_of(name), q, k, v, causal=causal)
+    except NotAvailableError:
+        if name in ALWAYS_THERE:
+            raise
+        return
+    exact, _ = exact_attention(q, k, v, causal=causal)
+    verdict = judge(out, exact, plain_attention(q, k, v, causal=causal)[0])
+    assert verdict.correct, verdict
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize(("query_len", "key_len"), [(33, 33), (20, 40), (40, 20)])
+def test_who_runs_solves_the_bottom_right_problem(generator, device, name, query_len, key_len, causal):
+    """D-2 (C07): is_causal is top-left where the lengths differ, so it must not be what is compared."""
+    q, k, v = random_qkv(generator, device, query_len, key_len)
+    assert_right_or_absent(name, q, k, v, causal=causal)
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_query_heads_may_share_kv_heads(generator, device, name):
+    q, k, v = random_qkv(generator, device, 33, 33, heads=(4, 2))
+    assert_right_or_absent(name, q, k, v, causal=True)
+
+
+@pytest.mark.parametrize("name", ["efficient", "cudnn"])  # torch has its flash on the CPU too
+def test_a_forced_backend_that_cannot_run_is_not_replaced(generator, device, name):
+    """D-8 (C41): SDPA would fall back in silence, or raise and take the page with it."""
+    q, k, v = random_qkv(generator, device, 20, 20, head_dim=520, dtype=torch.float64)
+    with pytest.raises(NotAvailableError) as reason:
+        try_forward(provider_of(name), q, k, v, causal=False)
+    assert str(reason.value)
+    assert "Triggered internally" not in str(reason.value)
+
+
+def test_our_own_refusal_is_its_reason(generator, device):
+    q, k, v = random_qkv(generator, device, 20, 20, dtype=torch.bfloat16)
+    with pytest.raises(NotAvailableError, match="q must be float16 or float32, got bfloat16"):
+        try_forward(provider_of("flash_v2"), q, k, v, causal=False)
+
+
+def test_running_out_of_memory_is_a_reason(generator, device, monkeypatch):
+    def exhausted(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 64.00 GiB.\nmore")
+
+    monkeypatch.setattr("kernels.providers.scaled_dot_product_attention", exhausted)
+    with pytest.raises(NotAvailableError, match=r"out of memory: .*64\.00 GiB"):
+        try_forward(provider_of("math"), *random_qkv(generator, device, 20, 20), causal=False)
+
+
+@pytest.mark.gpu
+def test_flash_refuses_float32_with_a_reason(generator, device):
+    q, k, v = random_qkv(generator, device, 20, 20, head_dim=64, dtype=torch.float32)
+    with pytest.raises(NotAvailableError, match="dtype"):
+        try_forward(provider_of("flash"), q, k, v, causal=False)

@@ -1,0 +1,127 @@
+"""A verdict is green for a right output alone: each way of being wrong that we know of is red."""
+
+import numpy as np
+import pytest
+import torch
+
+from kernels.reference import exact_attention, plain_attention
+from kernels.verdict import judge
+from simulator.reference import attention
+
+HEAD_DIM = 80
+
+
+@pytest.fixture
+def qkv():
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(3, 1, 2, 65, HEAD_DIM, generator=generator).half()
+
+
+def verdict_on(out, qkv, *, causal=True):
+    exact, plain = (make(*qkv, causal=causal)[0] for make in (exact_attention, plain_attention))
+    return judge(out, exact, plain)
+
+
+def right_output(qkv, *, causal=True):
+    return exact_attention(*qkv, causal=causal)[0].half()
+
+
+def test_the_truth_rounded_is_correct(qkv):
+    verdict = verdict_on(right_output(qkv), qkv)
+    assert verdict.correct
+    assert verdict.error < verdict.yardstick
+    assert not verdict.reason
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+def test_one_value_that_is_no_number_is_red_with_count_and_place(qkv, bad):
+    out = right_output(qkv)
+    out[0, 1, 7, 3] = bad
+    verdict = verdict_on(out, qkv)
+    assert not verdict.correct
+    assert verdict.reason == "1 of 10400 values are NaN or inf, the first at (0, 1, 7, 3)"
+
+
+def test_a_truncated_head_dim_is_red(qkv):
+    q, k, v = (tensor.clone() for tensor in qkv)
+    q[..., 64:] = 0
+    assert not verdict_on(right_output((q, k, v)), qkv).correct
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_wrong_mask_is_red(qkv, causal):
+    assert not verdict_on(right_output(qkv, causal=not causal), qkv, causal=causal).correct
+
+
+def test_a_diagonal_off_by_one_is_red(qkv):
+    """Only the last key of each row is missing: the norm of the error stays small in long rows."""
+    q, k, v = qkv
+    out = right_output(qkv)
+    out[:, :, 1:] = exact_attention(q[:, :, 1:], k[:, :, :-1], v[:, :, :-1], causal=True)[0].half()
+    assert not verdict_on(out, qkv).correct
+
+
+def test_padding_keys_that_score_zero_are_red():
+    """D-1 (C01): with normal data the slip costs 1e-3, below a usual tolerance of 1e-2."""
+    generator = torch.Generator().manual_seed(2)
+    q, k, v = torch.randn(3, 1, 1, 1000, 64, generator=generator).half()
+    padding = torch.zeros(1, 1, 24, 64, dtype=torch.float16)
+    padded_k, padded_v = torch.cat([k, padding], 2), torch.cat([v, padding], 2)
+    out = exact_attention(q, padded_k, padded_v, causal=False)[0].half()
+    assert not verdict_on(out, (q, k, v), causal=False).correct
+
+
+def test_one_wrong_row_among_many_is_red(qkv):
+    out = right_output(qkv)
+    out[0, 0, 64] *= 1.02
+    assert not verdict_on(out, qkv).correct
+
+
+def test_an_output_of_zeros_is_red(qkv):
+    verdict = verdict_on(torch.zeros_like(right_output(qkv)), qkv)
+    assert not verdict.correct
+    assert verdict.error == pytest.approx(1.0)
+    assert verdict.reason.startswith("worst at (0, ")
+
+
+def test_a_wrong_shape_or_dtype_is_red(qkv):
+    out = right_output(qkv)
+    assert verdict_on(out[:, :1], qkv).reason == "shape (1, 1, 65, 80), must be (1, 2, 65, 80)"
+    assert verdict_on(out.float(), qkv).reason == "dtype torch.float32, must be torch.float16"
+    assert not verdict_on(out[:, :1], qkv).correct
+    assert not verdict_on(out.float(), qkv).correct
+
+
+@pytest.mark.parametrize("unsound", [float("nan"), float("inf")])
+def test_without_a_sound_reference_nothing_is_green(qkv, unsound):
+    """An infinite yardstick would let anything pass."""
+    exact, plain = (make(*qkv, causal=True)[0] for make in (exact_attention, plain_attention))
+    out = right_output(qkv)
+    for broken in (exact, plain):
+        kept = broken[0, 0, 0, 0].item()
+        broken[0, 0, 0, 0] = unsound
+        verdict = judge(out, exact, plain)
+        assert not verdict.correct
+        assert verdict.reason.startswith("no yardstick")
+        broken[0, 0, 0, 0] = kept
+    assert judge(out, exact, plain).correct
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (17, 65), (65, 17)])
+def test_the_reference_is_the_simulators(query_len, key_len, causal):
+    generator = torch.Generator().manual_seed(3)
+    q = torch.randn(2, 4, query_len, 20, generator=generator, dtype=torch.float64)
+    k, v = torch.randn(2, 2, 2, key_len, 20, generator=generator, dtype=torch.float64)
+    out, lse = exact_attention(q, k, v, causal=causal)
+    for b, h in np.ndindex(2, 4):
+        expected = attention(q[b, h].numpy(), k[b, h // 2].numpy(), v[b, h // 2].numpy(), causal=causal)
+        np.testing.assert_allclose(out[b, h].numpy(), expected.output, atol=1e-12)
+        np.testing.assert_allclose(lse[b, h].numpy(), expected.log_sum_exp, atol=1e-12)
+
+
+def test_the_reference_in_pieces_is_the_reference_whole(qkv, monkeypatch):
+    whole = exact_attention(*qkv, causal=True)
+    monkeypatch.setattr("kernels.reference._SCORE_BYTES", 7 * 65 * 8)
+    pieces = exact_attention(*qkv, causal=True)
+    torch.testing.assert_close(pieces, whole, rtol=0, atol=1e-12)
