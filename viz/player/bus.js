@@ -69,7 +69,7 @@ function createArrow(group, lane, direction, narrow, texts) {
   svgNode(arrow, "text", { ...at, class: `direction ${at.class}` }, direction === READ ? texts.read : texts.write);
   return {
     draw(active) {
-      arrow.setAttribute("class", `arrow ${name}${active ? " active" : ""}`);
+      setAll(arrow, { class: `arrow ${name}${active ? " active" : ""}` });
     },
   };
 }
@@ -84,7 +84,7 @@ function createTravelling(group) {
     show: (visible) => show(node, visible),
     draw(walk, index, rect) {
       const name = TENSOR_NAMES[tensorOf(walk, index)];
-      tile.setAttribute("class", `tile travelling ${name}`);
+      setAll(tile, { class: `tile travelling ${name}` });
       setRect(tile, rect);
       const writes = kindOf(walk, index) === WRITE;
       show(stripe, writes);

@@ -1,4 +1,4 @@
-"""Which sentence of the catalogue tells what a step does. The player fills in numbers; the choice is made here."""
+"""Which sentence of the catalogue tells what a step does; the player only fills its numbers in."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // The chip: shared memory and registers with what is resident, how full they are, and the statistics of a few rows.
-import { fillTemplate, setRect, setText, show, subscript, svgNode } from "./svg.js";
+import { fillTemplate, setAll, setRect, setText, show, subscript, svgNode } from "./svg.js";
 import { KIND, TENSOR, TENSOR_LETTERS, TENSOR_NAMES, isMove, isResident, kindOf, tensorOf } from "./walk.js";
 import { layoutChip } from "./layout.js";
 
@@ -17,7 +17,7 @@ export function createChip(svg, walk, layout, texts) {
     .map((tensor) => createSlot(group, walk, places.slots[tensor], tensor));
   const table = walk.storesStatistics
     ? createTable(group, walk, places.table, texts, narrow)
-    : createNote(group, places.table, texts.simplified);
+    : createNote(group, places.table, narrow ? "" : texts.simplified);
 
   return {
     slotRect: (tensor) => places.slots[tensor],
@@ -81,8 +81,8 @@ function createSlot(group, walk, rect, tensor) {
       const outline = (travels || arrives) && !(travels && keepsMany(walk, index, tensor));
       show(tile, Boolean(held));
       show(empty, !held);
-      tile.setAttribute("class", `tile ${name}${outline ? " outline" : ""}`);
-      label.setAttribute("class", `tile-label middle ${held ? (outline ? `${name}-text` : name) : "faint"}`);
+      setAll(tile, { class: `tile ${name}${outline ? " outline" : ""}` });
+      setAll(label, { class: `tile-label middle ${held ? (outline ? `${name}-text` : name) : "faint"}` });
       setText(label, held ? slotLabel(walk, index, tensor) : emptyLabel(tensor));
         label.style.fontSize = fitting(label.textContent, rect.width);
       show(ring, Boolean(held) && !isMove(walk, index) && worksOn(walk, index, tensor));
@@ -134,10 +134,10 @@ function createGauge(group, walk, place, memory, texts, narrow) {
       const bytes = held[memory];
       const over = bytes > limit;
       const share = Math.min(bytes / limit, 1.06);
-      bar.setAttribute("width", share * place.gauge.width);
-      bar.setAttribute("class", `gauge-used${over ? " over" : ""}`);
+      setAll(bar, { width: share * place.gauge.width });
+      setAll(bar, { class: `gauge-used${over ? " over" : ""}` });
       setText(used, over && !narrow ? fillTemplate(texts.needs, { used: held[2 + memory] }) : held[2 + memory]);
-      used.setAttribute("class", `note${over ? " over" : " strong"}`);
+      setAll(used, { class: `note${over ? " over" : " strong"}` });
       setText(limitNode, over && !narrow ? fillTemplate(memory === 0 ? texts.blockGets : texts.smHas, { limit: limitText }) : within);
     },
   };

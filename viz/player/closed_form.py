@@ -6,6 +6,7 @@ Nothing here reads a trace. Visited tile pairs come from the mask itself, so tha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -34,87 +35,101 @@ class _Pairs:
 
 
 def closed_form(algorithm: str, shape: AttentionShape, tile: TileShape) -> ClosedForm:
-    """The bytes one head moves, both directions ("FlashAttention" Algorithms 0 and 1, "FlashAttention-2" Algorithm 1).
+    """The bytes one head moves, both directions; `algorithm` is a trace's name.
 
-    `algorithm` is a trace's name: standard, flash_v1 or flash_v2.
+    Sources: "FlashAttention", Algorithms 0 and 1, and "FlashAttention-2", Algorithm 1.
     """
     return _FORMS[algorithm](shape, tile)
 
 
 def _standard(shape: AttentionShape, tile: TileShape) -> ClosedForm:
-    query, key, letters = _tensor_bytes(shape)
+    sizes = _sizes_of(shape)
     scores = shape.query_len * shape.key_len * shape.element_bytes
-    s_letter = f"s = {shape.query_len:,}·{shape.key_len:,}·{shape.element_bytes} B = {scores:,} B"
-    if query == key:
-        return ClosedForm("4s + 4u", f"4·{scores:,} + 4·{query:,}", 4 * scores + 4 * query, (s_letter, *letters))
+    letters = (
+        f"s = {shape.query_len:,}·{shape.key_len:,}·{shape.element_bytes} B = {scores:,} B",
+        *sizes.letters,
+    )
     return ClosedForm(
-        "4s + 2u + 2w",
-        f"4·{scores:,} + 2·{query:,} + 2·{key:,}",
-        4 * scores + 2 * query + 2 * key,
-        (s_letter, *letters),
+        f"4s + 2u + 2{sizes.w}",
+        f"4·{scores:,} + 2·{sizes.query:,} + 2·{sizes.key:,}",
+        4 * scores + 2 * sizes.query + 2 * sizes.key,
+        letters,
     )
 
 
 def _flash_v1(shape: AttentionShape, tile: TileShape) -> ClosedForm:
-    query, key, letters = _tensor_bytes(shape)
-    pairs = _visited_pairs(shape, tile)
-    key_tiles = -(-shape.key_len // tile.key_rows)
-    statistics = 2 * STATISTIC_BYTES  # m and l
-    start = query + statistics * shape.query_len
-    w, w_is = ("u", f"{query:,}") if query == key else ("w", f"{key:,}")
-    n = "N" if shape.query_len == shape.key_len else "Nq"
-    n_is = f"{n} = {shape.query_len:,}"
-    if pairs.whole:
-        total = 2 * key + key_tiles * (3 * query + 2 * statistics * shape.query_len) + start
+    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), shape.query_len
+    row = 3 * sizes.row + 4 * STATISTIC_BYTES  # Q and O in, O out; m and l both ways
+    start = sizes.query + 2 * STATISTIC_BYTES * rows  # zeros of O, m and l
+    end = f"u + 8{sizes.n}"
+    end_is = f"{sizes.query:,} + 8·{rows:,}"
+    if not pairs.whole:
         return ClosedForm(
-            f"2{w} + Tc·(3u + 16{n}) + u + 8{n}",
-            f"2·{w_is} + {key_tiles:,}·(3·{query:,} + 16·{shape.query_len:,}) + {query:,} + 8·{shape.query_len:,}",
-            total,
-            (*letters, n_is, f"Tc = {key_tiles:,}"),
+            f"2{sizes.w} + R·({3 * shape.element_bytes}d + 16) + {end}",
+            f"2·{sizes.key:,} + {pairs.query_rows:,}·{row:,} + {end_is}",
+            2 * sizes.key + pairs.query_rows * row + start,
+            (*sizes.letters, sizes.n_is, f"R = {pairs.query_rows:,}"),
         )
-    row = 3 * shape.head_dim * shape.element_bytes + 2 * statistics
+    key_tiles = ceil(shape.key_len / tile.key_rows)
     return ClosedForm(
-        f"2{w} + R·(6d + 16) + u + 8{n}",
-        f"2·{w_is} + {pairs.query_rows:,}·{row:,} + {query:,} + 8·{shape.query_len:,}",
-        2 * key + pairs.query_rows * row + start,
-        (*letters, n_is, f"R = {pairs.query_rows:,}"),
+        f"2{sizes.w} + Tc·(3u + 16{sizes.n}) + {end}",
+        f"2·{sizes.key:,} + {key_tiles:,}·(3·{sizes.query:,} + 16·{rows:,}) + {end_is}",
+        2 * sizes.key + key_tiles * row * rows + start,
+        (*sizes.letters, sizes.n_is, f"Tc = {key_tiles:,}"),
     )
 
 
 def _flash_v2(shape: AttentionShape, tile: TileShape) -> ClosedForm:
-    query, key, letters = _tensor_bytes(shape)
-    pairs = _visited_pairs(shape, tile)
-    query_tiles = -(-shape.query_len // tile.query_rows)
-    end = STATISTIC_BYTES * shape.query_len  # L
-    w, w_is = ("u", f"{query:,}") if query == key else ("w", f"{key:,}")
-    n = "N" if shape.query_len == shape.key_len else "Nq"
-    n_is = f"{n} = {shape.query_len:,}"
-    if pairs.whole:
+    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), shape.query_len
+    once = 2 * sizes.query + STATISTIC_BYTES * rows  # Q in, O and L out
+    if not pairs.whole:
         return ClosedForm(
-            f"2u + 2{w}·Tr + 4{n}",
-            f"2·{query:,} + 2·{w_is}·{query_tiles:,} + 4·{shape.query_len:,}",
-            2 * query + 2 * key * query_tiles + end,
-            (*letters, n_is, f"Tr = {query_tiles:,}"),
+            f"2u + C·{2 * shape.element_bytes}d + 4{sizes.n}",
+            f"2·{sizes.query:,} + {pairs.key_rows:,}·{2 * sizes.row:,} + 4·{rows:,}",
+            once + pairs.key_rows * 2 * sizes.row,
+            (*sizes.letters, sizes.n_is, f"C = {pairs.key_rows:,}"),
         )
-    row = 2 * shape.head_dim * shape.element_bytes
+    query_tiles = ceil(shape.query_len / tile.query_rows)
     return ClosedForm(
-        f"2u + C·4d + 4{n}",
-        f"2·{query:,} + {pairs.key_rows:,}·{row:,} + 4·{shape.query_len:,}",
-        2 * query + pairs.key_rows * row + end,
-        (*letters, n_is, f"C = {pairs.key_rows:,}"),
+        f"2u + 2{sizes.w}·Tr + 4{sizes.n}",
+        f"2·{sizes.query:,} + 2·{sizes.key:,}·{query_tiles:,} + 4·{rows:,}",
+        once + 2 * sizes.key * query_tiles,
+        (*sizes.letters, sizes.n_is, f"Tr = {query_tiles:,}"),
     )
 
 
 _FORMS = {"standard": _standard, "flash_v1": _flash_v1, "flash_v2": _flash_v2}
 
 
-def _tensor_bytes(shape: AttentionShape) -> tuple[int, int, tuple[str, ...]]:
-    """Bytes of Q (and of O) and of K (and of V), u and w, and what the letters stand for."""
-    width = shape.head_dim * shape.element_bytes
-    query, key = shape.query_len * width, shape.key_len * width
-    u = f"u = {shape.query_len:,}·{shape.head_dim}·{shape.element_bytes} B = {query:,} B"
-    w = f"w = {shape.key_len:,}·{shape.head_dim}·{shape.element_bytes} B = {key:,} B"
-    return query, key, (u,) if query == key else (u, w)
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Bytes of Q (as of O) and of K (as of V), and the letters they go by: one, where they are equal."""
+
+    row: int  # bytes of one row of d elements
+    query: int
+    key: int
+    w: str
+    n: str
+    n_is: str
+    letters: tuple[str, ...]
+
+
+def _sizes_of(shape: AttentionShape) -> _Sizes:
+    row = shape.head_dim * shape.element_bytes
+    query, key = shape.query_len * row, shape.key_len * row
+    same = shape.query_len == shape.key_len
+    n = "N" if same else "Nq"
+    u_is = f"u = {shape.query_len:,}·{shape.head_dim}·{shape.element_bytes} B = {query:,} B"
+    w_is = f"w = {shape.key_len:,}·{shape.head_dim}·{shape.element_bytes} B = {key:,} B"
+    return _Sizes(
+        row=row,
+        query=query,
+        key=key,
+        w="u" if same else "w",
+        n=n,
+        n_is=f"{n} = {shape.query_len:,}",
+        letters=(u_is,) if same else (u_is, w_is),
+    )
 
 
 def _visited_pairs(shape: AttentionShape, tile: TileShape) -> _Pairs:

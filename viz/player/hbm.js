@@ -1,6 +1,6 @@
 // HBM: the tensors in true proportion, which parts of S were visited, and where the step is.
 import { fillTemplate, rectPath, setRect, setText, show, svgNode } from "./svg.js";
-import { KIND, TENSOR, TENSOR_NAMES, isResident, isSkipped, isVisited, kindOf } from "./walk.js";
+import { KIND, TENSOR, TENSOR_NAMES, isResident, isSkipped, isVisited, kindOf, pairsDone } from "./walk.js";
 import { tileRect } from "./layout.js";
 
 const STRIPS = [TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.OUTPUT, TENSOR.STATISTICS];
@@ -134,7 +134,7 @@ function createMap(group, walk, tensors, map) {
   return {
     draw(position) {
       const visited = (q, k) => isVisited(walk, map, q, k, position);
-      const count = walk.cellDone[map].reduce((sum, done) => sum + (done < position), 0);
+      const count = pairsDone(walk, map, position);
       if (count !== drawn) {
         seen.setAttribute("d", regionPath(walk, tensors, tensor, visited));
         frontier.setAttribute("d", frontierPath(walk, tensors, tensor, visited));

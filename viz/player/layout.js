@@ -16,9 +16,9 @@ export const NARROW = 480;
 /** HBM, bus and chip side by side, or one above the other on a phone. */
 export function layoutScene(walk, width, narrow) {
   if (narrow) {
-    const hbm = { x: 0, y: 0, width, height: Math.min(width * 0.87, 330) };
-    const bus = { x: 0, y: hbm.height, width, height: 66 };
-    const chip = { x: 0, y: bus.y + bus.height, width, height: 156 };
+    const hbm = { x: 0, y: 0, width, height: Math.min(width * 0.8, 330) };
+    const bus = { x: 0, y: hbm.height, width, height: 60 };
+    const chip = { x: 0, y: bus.y + bus.height, width, height: 150 };
     return { width, height: chip.y + chip.height, narrow, hbm, bus, chip, tensors: layoutHbm(walk, hbm) };
   }
   const busWidth = 104;

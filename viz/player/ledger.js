@@ -52,11 +52,14 @@ function createRow(table, walk, tensor, scale) {
   const track = htmlNode(table, "span", "track");
   const bars = ["", " written"].map((direction) => htmlNode(track, "i", `bar ${name}${direction}`));
   const figures = bars.map(() => htmlNode(table, "span", "figure"));
+  const drawn = [-1, -1];
   return {
     draw(position) {
       [READ, WRITE].forEach((direction) => {
         const bytes = bytesSoFar(walk, position, tensor, direction);
         const never = bytesSoFar(walk, walk.length, tensor, direction) === 0;
+        if (bytes === drawn[direction]) return;
+        drawn[direction] = bytes;
         bars[direction].style.width = `${(100 * bytes) / scale}%`;
         setText(figures[direction], never ? "–" : exactBytes(bytes));
       });

@@ -1,4 +1,4 @@
-"""Which walks can be shown: not too many tile pairs, and tiles that a thread block of the chosen GPU can hold."""
+"""Which walks can be shown: not too many tile pairs, and tiles that a thread block can hold."""
 
 from __future__ import annotations
 
@@ -63,5 +63,7 @@ def nearest_smaller_tile(
             max(1, tile.query_rows * sixty_fourths // 64), max(1, tile.key_rows * sixty_fourths // 64)
         )
 
-    fitting = (n for n in range(64, 0, -1) if shared_bytes_needed(make_trace, shape, shrunk(n)) <= limit_bytes)
+    fitting = (
+        n for n in range(64, 0, -1) if shared_bytes_needed(make_trace, shape, shrunk(n)) <= limit_bytes
+    )
     return shrunk(next(fitting, 0))

@@ -1,4 +1,4 @@
-"""Real numbers beside the walk: running maximum, sum and rescale of a few rows, replayed in float64 on random data."""
+"""Real numbers beside the walk: m, l and rescale of a few rows, replayed in float64 on random data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ ORACLE_ROWS = 256  # of queries at a time, so that float64 scores stay small
 class Numbers:
     """What the replay of a walk found."""
 
-    rows: NDArray[np.float32]  # [softmax steps, SHOWN_ROWS, 3]: m, l, rescale after each; NaN past the last row
+    rows: NDArray[
+        np.float32
+    ]  # [softmax steps, SHOWN_ROWS, 3]: m, l, rescale after each; NaN past the last row
     largest_difference: float  # from attention computed in one piece in float64
 
 
@@ -54,7 +56,7 @@ def _statistics(memory: MemoryState, step: Step) -> NDArray[np.float64]:
 
 
 def _row_numbers(memory: MemoryState, step: Step, old_max: NDArray[np.float64]) -> NDArray[np.float32]:
-    """m, l and the factor exp(old m - new m) of the first rows; a row without a visible key keeps factor 0."""
+    """m, l and the factor exp(old m - new m) of the first rows; 0 for a row without a visible key."""
     statistics = _statistics(memory, step)
     new_max = statistics[:, 0]
     rescale = np.exp(old_max - np.where(np.isneginf(new_max), 0.0, new_max))
@@ -66,7 +68,7 @@ def _row_numbers(memory: MemoryState, step: Step, old_max: NDArray[np.float64]) 
 def _oracle(
     q: NDArray[np.float64], k: NDArray[np.float64], v: NDArray[np.float64], shape: AttentionShape
 ) -> NDArray[np.float64]:
-    """`simulator.attention`, a block of queries at a time; the causal rule is bottom-right in each block too."""
+    """`simulator.attention`, a block of queries at a time; each is causal bottom-right too."""
     output = np.zeros_like(q)
     for first in range(0, shape.query_len, ORACLE_ROWS):
         last = min(first + ORACLE_ROWS, shape.query_len)

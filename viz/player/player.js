@@ -22,7 +22,7 @@ export function createPlayer(root, data, options = {}) {
   const length = Math.max(...walks.map((walk) => walk.length));
   const reduced = window.matchMedia("(prefers-reduced-motion: reduce)");
   const speeds = speedsFor(length);
-  const state = { time: clamp(data.step ?? 0, 0, length), target: null, playing: false, speed: speeds.findIndex((s) => s.factor === 1) };
+  const state = { time: clamp(data.step ?? 0, 0, length), target: null, playing: false, speed: indexOfFactor(speeds, options.speedFactor ?? 1) };
   let lastFrame = 0;
   let frameRequest = 0;
   let reportTimer = 0;
@@ -31,7 +31,7 @@ export function createPlayer(root, data, options = {}) {
   const host = htmlNode(root, "div", "fa-player");
   const stage = htmlNode(host, "div", "stage");
   const scenes = walks.map((walk) => createScene(stage, walk, data.texts));
-  const api = { length, speeds, moveTo, moveBy, moveOuter, toggle, setSpeed, changeSpeed, scrubTo, stopScrubbing, destroy };
+  const api = { length, speeds, speedFactor: () => speeds[state.speed].factor, moveTo, moveBy, moveOuter, toggle, setSpeed, changeSpeed, scrubTo, stopScrubbing, destroy };
   const transport = createTransport(host, walks, data.texts, api);
   const ledger = createLedger(host, walks, data.texts);
   const unbindKeys = bindKeys(host, api);
@@ -202,9 +202,14 @@ export function createPlayer(root, data, options = {}) {
 /** What hosts call, each time their data change: the same walks keep their player, step and speed. */
 export function render(root, data, report) {
   if (root.walkKey === data.key && root.player) return;
+  const speedFactor = root.player?.speedFactor();
   root.player?.destroy();
   root.walkKey = data.key;
-  root.player = createPlayer(root, data, { report: (step) => report("step", step) });
+  root.player = createPlayer(root, data, { report: (step) => report("step", step), speedFactor });
+}
+
+function indexOfFactor(speeds, factor) {
+  return speeds.findIndex((speed) => speed.factor === factor);
 }
 
 function speedsFor(length) {

@@ -1,9 +1,10 @@
 // One walk as a picture: HBM, bus and chip. The picture is a function of position and fraction alone.
-import { htmlNode, svgNode } from "./svg.js";
+import { fillTemplate, htmlNode, setText, svgNode } from "./svg.js";
 import { NARROW, layoutScene } from "./layout.js";
 import { createBus } from "./bus.js";
 import { createChip } from "./chip.js";
 import { createHbm } from "./hbm.js";
+import { pairsDone } from "./walk.js";
 
 export function createScene(parent, walk, texts) {
   const card = htmlNode(parent, "section", "scene");
@@ -12,6 +13,7 @@ export function createScene(parent, walk, texts) {
   htmlNode(head, "p", "", walk.lead);
   const progress = htmlNode(head, "strong", "progress");
   const svg = svgNode(card, "svg", { role: "img", "aria-label": walk.name });
+  if (walk.storesScores) htmlNode(card, "p", "legend only-narrow", texts.simplified);
   if (walk.causal) drawLegend(card, walk, texts);
   let parts = [];
   let width = 0;
@@ -37,7 +39,7 @@ export function createScene(parent, walk, texts) {
       hbm.draw(position);
       chip.draw(position, fraction === 1);
       bus.draw(position, fraction);
-      progress.textContent = progressText(walk, position, texts);
+      setText(progress, progressText(walk, position, texts));
     },
   };
 }
@@ -48,14 +50,9 @@ function horizontalPadding(node) {
 }
 
 function progressText(walk, position, texts) {
-  const filled = walk.storesScores ? walk.cellDone[1] : walk.cellDone[0];
-  let done = 0;
-  let all = 0;
-  for (const step of filled) {
-    done += step < position;
-    all += step < walk.length;
-  }
-  return texts.pairsDone.replace("{done}", done.toLocaleString("en-US")).replace("{all}", all.toLocaleString("en-US"));
+  const done = pairsDone(walk, walk.storesScores ? 1 : 0, position);
+  const all = pairsDone(walk, 0, walk.length);
+  return fillTemplate(texts.pairsDone, { done: done.toLocaleString("en-US"), all: all.toLocaleString("en-US") });
 }
 
 /** What the hatch means: skipped in the flash walks, stored all the same in the standard one. */

@@ -1,4 +1,4 @@
-"""A trace as the browser gets it: packed columns, the facts a scene is laid out by, and the sums it ends on."""
+"""A trace as the browser gets it: packed columns, the facts of its layout, and the sums it ends on."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dic
         "writtenOut": form.written_out,
         "letters": list(form.letters),
         "closedFormBytes": form.total_bytes,
-        "difference": None if walk.numbers is None else f"{walk.numbers.largest_difference:.1e}",
+        "difference": None if walk.numbers is None else f"{walk.numbers.largest_difference:.2g}",
         "shownRows": SHOWN_ROWS,
         "columns": {column: _append(block, values) for column, values in _columns(walk).items()},
     }
@@ -153,7 +153,7 @@ def _is_stored(trace: Trace, tensor: Tensor) -> bool:
 
 
 def _append(block: bytearray, values: NDArray[Any]) -> list[int]:
-    """Add a column to the block; returns where it starts, on a multiple of 4, and its length, both in bytes."""
+    """Add a column to the block; returns where it starts, a multiple of 4, and its length in bytes."""
     block.extend(bytes(-len(block) % 4))
     start, column = len(block), values.tobytes()
     block.extend(column)

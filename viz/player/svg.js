@@ -18,8 +18,11 @@ export function htmlNode(parent, tag, className = "", text = "") {
   return node;
 }
 
+/** Writes attributes only where they changed, as `setText` does. */
 export function setAll(node, attributes) {
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+  }
 }
 
 export function setRect(node, { x, y, width, height }) {

@@ -88,6 +88,13 @@ export function isVisited(walk, map, queryTile, keyTile, position) {
   return walk.cellDone[map][queryTile * walk.keyTiles + keyTile] < position;
 }
 
+/** Cells of the S map (0) or the P map (1) that are filled by then. */
+export function pairsDone(walk, map, position) {
+  let count = 0;
+  for (const step of walk.cellDone[map]) count += step < position;
+  return count;
+}
+
 export function isSkipped(walk, queryTile, keyTile) {
   return walk.cellDone[0][queryTile * walk.keyTiles + keyTile] === NEVER;
 }

@@ -1,0 +1,170 @@
+"""The state of the tile page, and the rules between its fields: the nearest that can be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isqrt
+
+from pages.shared.address import Complaint, choice, flag, integer
+from pages.shared.cached import WALKS, cached_walk
+from simulator.gpu import GPUS, gpu_named
+from simulator.problem import MAX_HEAD_DIM, AttentionShape, TileShape, v1_tile
+from viz.player.limits import (
+    MAX_TILE_PAIRS,
+    nearest_larger_tile,
+    nearest_smaller_tile,
+    shared_bytes_needed,
+    tile_pairs,
+)
+from viz.player.scene import Walk
+from viz.units import format_capacity
+
+MAX_LENGTH = 16_384
+MAX_TILE_ROWS = 4_096
+MAX_SRAM_ELEMENTS = 131_072
+MAX_STEP = 10**9  # the walk sets the true limit
+Resolved = tuple["TileSettings", list[Complaint]]
+
+
+@dataclass(frozen=True)
+class TileSettings:
+    """What the page shows. `key_len` 0: as many keys as queries; `sram_elements` 0: all a block can have."""
+
+    walk: str = choice("flash_v2", tuple(WALKS), name="walk")
+    query_len: int = integer(1_024, name="n", minimum=1, maximum=MAX_LENGTH)
+    key_len: int = integer(0, name="keys", minimum=0, maximum=MAX_LENGTH)
+    head_dim: int = integer(64, name="d", minimum=1, maximum=MAX_HEAD_DIM)
+    causal: bool = flag(False, name="causal")
+    tiling: str = choice("hand", ("hand", "v1"), name="tiling")
+    query_rows: int = integer(64, name="rows", minimum=1, maximum=MAX_TILE_ROWS)
+    key_rows: int = integer(64, name="cols", minimum=1, maximum=MAX_TILE_ROWS)
+    sram_elements: int = integer(0, name="m", minimum=0, maximum=MAX_SRAM_ELEMENTS)
+    gpu: str = choice("h200", tuple(GPUS), name="gpu")
+    step: int = integer(0, name="step", minimum=0, maximum=MAX_STEP)
+
+
+def shape_of(settings: TileSettings) -> AttentionShape:
+    """The problem that is shown: one head in fp16."""
+    return AttentionShape(
+        query_len=settings.query_len,
+        key_len=settings.key_len or settings.query_len,
+        head_dim=settings.head_dim,
+        causal=settings.causal,
+    )
+
+
+def sram_elements_of(settings: TileSettings) -> int:
+    """M of V1's rule, in elements."""
+    shape, gpu = shape_of(settings), gpu_named(settings.gpu)
+    return settings.sram_elements or gpu.max_shared_bytes_per_block // shape.element_bytes
+
+
+def tile_of(settings: TileSettings) -> TileShape:
+    """The tile by hand, or by V1's rule."""
+    if settings.tiling == "v1":
+        return v1_tile(shape_of(settings), sram_elements_of(settings))
+    return TileShape(settings.query_rows, settings.key_rows)
+
+
+def problem_of(settings: TileSettings) -> tuple[AttentionShape, TileShape]:
+    """What is computed, and in which tiles."""
+    return shape_of(settings), tile_of(settings)
+
+
+def resolve(settings: TileSettings) -> Resolved:
+    """The nearest settings whose tile a block can hold and whose walk can be shown."""
+    settings, too_large = _fit_in_block(settings)
+    settings, too_many = _limit_pairs(settings)
+    settings, too_far = _limit_step(settings)
+    return settings, [*too_large, *too_many, *too_far]
+
+
+def walk_of_settings(settings: TileSettings) -> Walk:
+    """The walk that resolved settings ask for."""
+    return cached_walk(settings.walk, shape_of(settings), tile_of(settings))
+
+
+def _limit_step(settings: TileSettings) -> Resolved:
+    last = len(walk_of_settings(settings).trace)
+    if settings.step <= last:
+        return settings, []
+    values = {"name": "step", "value": settings.step, "limit": last}
+    return replace(settings, step=last), [Complaint("address.above", values)]
+
+
+def _needed_bytes(settings: TileSettings, tile: TileShape) -> int:
+    return shared_bytes_needed(WALKS[settings.walk], shape_of(settings), tile)
+
+
+def _fits_in_block(settings: TileSettings, tile: TileShape) -> bool:
+    if settings.walk == "standard":  # its simplified count keeps more than a chip holds, and says so
+        return True
+    return _needed_bytes(settings, tile) <= gpu_named(settings.gpu).max_shared_bytes_per_block
+
+
+def _fit_in_block(settings: TileSettings) -> Resolved:
+    tile = tile_of(settings)
+    if _fits_in_block(settings, tile):
+        return settings, []
+    gpu = gpu_named(settings.gpu)
+    values = {
+        "query_rows": tile.query_rows,
+        "key_rows": tile.key_rows,
+        "needed": format_capacity(_needed_bytes(settings, tile)),
+        "limit": format_capacity(gpu.max_shared_bytes_per_block),
+        "gpu": gpu.name,
+    }
+    if settings.tiling == "v1":
+        return _shrink_sram(settings, values)
+    nearest = nearest_smaller_tile(
+        WALKS[settings.walk], shape_of(settings), tile, gpu.max_shared_bytes_per_block
+    )
+    values |= {"nearest_rows": nearest.query_rows, "nearest_keys": nearest.key_rows}
+    shown = replace(settings, query_rows=nearest.query_rows, key_rows=nearest.key_rows)
+    return shown, [Complaint("tiles.complaint.tile_too_large", values)]
+
+
+def _shrink_sram(settings: TileSettings, values: dict[str, object]) -> Resolved:
+    """The largest M, in steps of one key row, whose tiles fit."""
+    asked = sram_elements_of(settings)
+    row = 4 * settings.head_dim
+    shown = replace(settings, sram_elements=asked // row * row)
+    while shown.sram_elements > row and not _fits_in_block(shown, tile_of(shown)):
+        shown = replace(shown, sram_elements=shown.sram_elements - row)
+    values |= {"elements": f"{asked:,}", "nearest": f"{shown.sram_elements:,}"}
+    return shown, [Complaint("tiles.complaint.sram_too_large", values)]
+
+
+def _limit_pairs(settings: TileSettings) -> Resolved:
+    shape, tile = shape_of(settings), tile_of(settings)
+    pairs = tile_pairs(shape, tile)
+    if pairs <= MAX_TILE_PAIRS:
+        return settings, []
+    values: dict[str, object] = {
+        "query_rows": tile.query_rows,
+        "key_rows": tile.key_rows,
+        "pairs": f"{pairs:,}",
+        "limit": f"{MAX_TILE_PAIRS:,}",
+        "gpu": gpu_named(settings.gpu).name,
+    }
+    nearest = nearest_larger_tile(shape, tile)
+    if settings.tiling == "hand" and _fits_in_block(settings, nearest):
+        values |= {"nearest_rows": nearest.query_rows, "nearest_keys": nearest.key_rows}
+        shown = replace(settings, query_rows=nearest.query_rows, key_rows=nearest.key_rows)
+        return shown, [Complaint("tiles.complaint.too_many_pairs", values)]
+    shown = _shorten(settings, tile)
+    values |= {"queries": shape_of(shown).query_len, "keys": shape_of(shown).key_len}
+    return shown, [Complaint("tiles.complaint.too_long", values)]
+
+
+def _shorten(settings: TileSettings, tile: TileShape) -> TileSettings:
+    """Lengths cut to a square of tiles where both exceed its side, else the longer one alone."""
+    side = isqrt(MAX_TILE_PAIRS)
+    query_tiles = -(-settings.query_len // tile.query_rows)
+    key_tiles = -(-shape_of(settings).key_len // tile.key_rows)
+    most_queries = max(side, MAX_TILE_PAIRS // key_tiles) * tile.query_rows
+    most_keys = max(side, MAX_TILE_PAIRS // query_tiles) * tile.key_rows
+    key_len = min(settings.key_len, most_keys)
+    if not settings.key_len:
+        most_queries = min(most_queries, most_keys)
+    return replace(settings, query_len=min(settings.query_len, most_queries), key_len=key_len)

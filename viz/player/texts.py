@@ -1,0 +1,18 @@
+"""The names of the strings that `player.js` shows; the host looks each up in its own catalogue."""
+
+TEXT_NAMES = (
+    "onChip", "oneBlock", "nothingMoves", "shared", "registers",
+    "ofBlock", "ofSm", "needs", "blockGets", "smHas", "row",
+    "rescale", "moreRows", "notReplayed", "simplified",
+    "read", "compute", "write", "atKey", "atQuery", "atPair",
+    "scoresStored", "scoresNeverStored", "pairsDone",
+    "visited", "partly", "skipped", "masked", "coming",
+    "start", "back", "play", "pause", "on", "end", "speed", "wholeIn", "position", "scrub", "beforeStart",
+    "bytesSoFar", "algorithmic", "exact", "all", "wholeWalk", "sumOfEvents", "agrees", "differs", "upToHere",
+    "exactResult", "difference", "notice", "letter_R", "letter_C", "letter_Tc", "letter_Tr",
+)  # fmt: skip
+
+# What these strings leave for the player to fill in.
+TEXT_PLACEHOLDERS = (
+    "walk", "q", "k", "rows", "used", "limit", "done", "all", "step", "steps", "seconds", "difference",
+)  # fmt: skip
