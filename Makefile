@@ -19,8 +19,8 @@ app: $(VENV)/installed-$(REQUIREMENTS)
 test: $(VENV)/installed-requirements-test.txt
 	@$(PYTHON) -m tests.browser.chromium
 	@$(PYTEST) --ignore tests/kernels --ignore tests/browser tests
-	@TRITON_INTERPRET=1 $(PYTEST) -m "not gpu" tests/kernels
-	@$(if $(GPU),$(PYTEST) -m gpu tests/kernels,echo "No NVIDIA GPU here: kernels ran interpreted, not compiled")
+	@TRITON_INTERPRET=1 CUDA_VISIBLE_DEVICES= $(PYTEST) -m "not gpu" tests/kernels
+	@$(if $(GPU),$(PYTEST) tests/kernels,echo "No NVIDIA GPU here: kernels ran interpreted, not compiled")
 	@$(PYTEST) --junitxml $(VENV)/browser-tests.xml tests/browser
 	@echo "make test: every test passed"
 
@@ -31,7 +31,7 @@ check: $(VENV)/installed-requirements-test.txt
 	@$(PYTHON) -m mypy
 	@echo "make check: format, lint and types are right"
 
-# make bench FIGURES="server_start tile_page_ready"
+# make bench FIGURES="server_start tile_movement_ready"
 bench: $(VENV)/installed-requirements-test.txt
 	@$(PYTHON) -m tests.bench $(FIGURES)
 
