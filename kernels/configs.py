@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simulator.problem import AttentionShape
 
-_LONG = 8192  # queries from which on larger query tiles gain more than their coarser grid loses
+_LONG = 2048  # queries from which on larger tiles gain more than their coarser grid loses
 _BARRIER_BYTES = 2048  # what the compiler adds; seen: 1024 on capability 10.0
 OLDEST_CAPABILITY = (7, 5)  # Triton's compiler aborts the process on older ones
 
@@ -42,7 +42,9 @@ def padded_head_dim(head_dim: int) -> int:
 
 
 def shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
-    """Shared memory that the forward kernel needs at most: a Q tile, K and V tiles for each stage, barriers."""
+    """Shared memory that the forward kernel needs at most: a Q tile, K and V tiles for each stage,
+    barriers.
+    """
     row_bytes = padded_head_dim(shape.head_dim) * shape.element_bytes
     return row_bytes * (config.query_rows + 2 * config.stages * config.key_rows) + _BARRIER_BYTES
 
@@ -50,19 +52,25 @@ def shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
 def forward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     """Configurations of the forward kernel: the fastest on an H200 first, then ever smaller ones."""
     columns = padded_head_dim(shape.head_dim)
-    if shape.element_bytes == 4:
-        first = (
-            KernelConfig(32, 32, 4, 2 if columns <= 64 else 1)
-            if columns <= 128
-            else KernelConfig(16, 32, 8, 1)
-        )
-        return first, KernelConfig(16, 32, 4, 1), KernelConfig(16, 16, 4, 1)
-    smaller = KernelConfig(64, 64, 4, 2), KernelConfig(64, 32, 4, 2), KernelConfig(64, 32, 4, 1)
+    return (
+        _float32_configs(columns) if shape.element_bytes == 4 else _float16_configs(columns, shape.query_len)
+    )
+
+
+def _float16_configs(columns: int, query_len: int) -> tuple[KernelConfig, ...]:
+    smaller = KernelConfig(64, 64, 4, 2), KernelConfig(64, 32, 4, 2), KernelConfig(32, 32, 4, 1)
     if columns > 128:
         return KernelConfig(128, 64, 8, 2), *smaller
-    if columns > 64 and shape.query_len >= _LONG:
-        return KernelConfig(128, 64, 8, 3), KernelConfig(64, 64, 4, 3), *smaller
+    if columns > 64 and query_len >= _LONG:
+        return KernelConfig(128, 128, 8, 3), KernelConfig(64, 64, 4, 3), *smaller
     return KernelConfig(64, 64, 4, 3), *smaller
+
+
+def _float32_configs(columns: int) -> tuple[KernelConfig, ...]:
+    smaller = KernelConfig(16, 32, 4, 1), KernelConfig(16, 16, 4, 1)
+    if columns > 128:
+        return KernelConfig(16, 32, 8, 1), *smaller
+    return KernelConfig(32, 32, 4, 2 if columns <= 64 else 1), *smaller
 
 
 def choose_config(shape: AttentionShape, limits: DeviceLimits) -> KernelConfig:

@@ -18,7 +18,7 @@ TIMING = (
     "counted; L2 overwritten before each launch; a sample is the median of a round's launches; "
     "implementations take turns, in an order that rotates each round; compilation and warm-up excluded"
 )
-_ROUND_S = 0.02  # GPU time that one sample is made of, where one launch is shorter
+_ROUND_S = 0.03  # GPU time that one sample is made of, where one launch is shorter
 _MOST_REPETITIONS = 50  # keeps a round's launches inside the driver's queue
 _LONGEST_HOLD_S = 0.1  # for a call that waits for the GPU itself; nothing can hide that
 _CYCLES_PER_S = 2.5e9  # no GPU clocks higher, so a hold is never too short

@@ -28,7 +28,9 @@ def source_of(shape, config):
         "CAUSAL": shape.causal,
         "q_sign": 1,
     }
-    signature, attributes, values = {}, {}, {}
+    signature: dict[str, str | tuple[str, ...]] = {}
+    attributes: dict[tuple[int, ...], list] = {}
+    values: dict[tuple[int, ...], object] = {}
     for index, name in enumerate(flash_v2_kernel.arg_names):
         if name in constants:
             signature[name], values[(index,)] = "constexpr", constants[name]

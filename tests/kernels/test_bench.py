@@ -39,14 +39,20 @@ class FakeStopwatch:
         return float(len(self.timed))
 
 
+def lacking_here() -> Unavailable:
+    lacking = why_unavailable()
+    assert lacking is not None
+    return lacking
+
+
 def session_with(announce=lambda current: None, rounds=2):
     return Session(
         run="r1",
         device=torch.device("cuda" if torch.cuda.is_available() else "cpu"),
         dtype=torch.float16,
         rounds=rounds,
-        stopwatch=FakeStopwatch(),
-        monitor=SimpleNamespace(sm_clock_mhz=lambda: 1980),
+        stopwatch=FakeStopwatch(),  # type: ignore[arg-type]
+        monitor=SimpleNamespace(sm_clock_mhz=lambda: 1980),  # type: ignore[arg-type]
         announce=announce,
     )
 
@@ -132,8 +138,6 @@ def test_inputs_too_large_for_the_device_are_a_reason(monkeypatch):
 
 
 def test_a_stop_acts_before_the_next_measurement():
-    session = None
-
     def announce(current):
         if "round 1" in current and session.stopwatch.timed:
             raise InterruptedError
@@ -181,7 +185,7 @@ def test_an_installation_that_is_broken_is_a_reason(monkeypatch, error):
         raise error
 
     monkeypatch.setattr("kernels.environment.import_module", broken)
-    assert why_unavailable().reason == f"torch cannot be imported: {error}."
+    assert lacking_here().reason == f"torch cannot be imported: {error}."
 
 
 @pytest.mark.parametrize(
@@ -194,7 +198,7 @@ def test_a_gpu_or_driver_that_is_not_there_is_a_reason(monkeypatch, error, missi
 
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "init", fails)
-    lacking = why_unavailable()
+    lacking = lacking_here()
     assert lacking.missing == missing
     assert lacking.reason == f"torch finds no usable GPU: {error}. Please check."
 
@@ -209,7 +213,7 @@ def test_a_gpu_that_torch_has_no_kernels_for_is_a_reason(monkeypatch):
     monkeypatch.setattr(torch.cuda, "init", lambda: None)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "GTX 1080")
     monkeypatch.setattr(torch, "ones", no_kernel)
-    assert why_unavailable().reason.startswith("GTX 1080 does not run torch: no kernel image")
+    assert lacking_here().reason.startswith("GTX 1080 does not run torch: no kernel image")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine can measure")
@@ -274,6 +278,7 @@ def test_sigterm_ends_the_command_without_a_traceback():
         stderr=subprocess.PIPE,
         text=True,
     )
+    assert child.stdout is not None
     assert json.loads(child.stdout.readline())["record"] == "environment"
     child.terminate()
     rest, errors = child.communicate(timeout=60)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,14 +75,11 @@ def test_head_dims_are_padded_to_what_a_tile_can_have(head_dim, columns):
 
 def test_heads_share_l2_only_under_a_causal_mask():
     limits = DeviceLimits((9, 0), 232_448, l2_bytes=60 << 20)
-    shape = {"query_len": 16384, "key_len": 16384, "head_dim": 64, "query_heads": 8}
     kv_bytes = 2 * 16384 * 64 * 2
-    causal = AttentionShape(**shape, causal=True, kv_heads=8)
+    causal = AttentionShape(16384, 16384, 64, causal=True, query_heads=8, kv_heads=8)
     assert heads_per_group(causal, limits) == (30 << 20) // kv_bytes
-    assert heads_per_group(AttentionShape(**shape, causal=True, kv_heads=2), limits) == 4 * (
-        (30 << 20) // kv_bytes
-    )
-    assert heads_per_group(AttentionShape(**shape, kv_heads=8), limits) == 1
+    assert heads_per_group(replace(causal, kv_heads=2), limits) == 4 * ((30 << 20) // kv_bytes)
+    assert heads_per_group(replace(causal, causal=False), limits) == 1
 
 
 def test_compiled_kernels_need_no_more_shared_memory_than_the_bound():
