@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from simulator import trace_flash_v1, trace_flash_v2, trace_standard
+from simulator import Trace, trace_flash_v1, trace_flash_v2, trace_standard
 from simulator.problem import AttentionShape, TileShape
 from viz.player.limits import MakeTrace
 from viz.player.scene import Walk, walk_of
@@ -18,6 +18,12 @@ WALKS: Mapping[str, MakeTrace] = MappingProxyType(
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
+def cached_trace(name: str, shape: AttentionShape, tile: TileShape) -> Trace:
+    """The trace of an algorithm of `WALKS`; never written to, so sessions may share it."""
+    return WALKS[name](shape, tile)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
 def cached_walk(name: str, shape: AttentionShape, tile: TileShape) -> Walk:
-    """The walk of an algorithm of `WALKS`; frozen, so sessions may share it."""
-    return walk_of(WALKS[name](shape, tile))
+    """The trace ready to be shown, with the numbers of its replay; shared like the trace."""
+    return walk_of(cached_trace(name, shape, tile))

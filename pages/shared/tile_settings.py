@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import isqrt
 
+import streamlit as st
+
 from pages.shared.address import Complaint, choice, flag, integer
-from pages.shared.cached import WALKS, cached_walk
+from pages.shared.cached import WALKS, cached_trace, cached_walk
 from simulator.gpu import GPUS, gpu_named
 from simulator.problem import MAX_HEAD_DIM, AttentionShape, TileShape, v1_tile
 from viz.player.limits import (
@@ -23,6 +25,7 @@ MAX_LENGTH = 16_384
 MAX_TILE_ROWS = 4_096
 MAX_SRAM_ELEMENTS = 131_072
 MAX_STEP = 10**9  # the walk sets the true limit
+STEP_SHOWN = "tile_movement.step-shown"
 Resolved = tuple["TileSettings", list[Complaint]]
 
 
@@ -75,17 +78,21 @@ def resolve(settings: TileSettings) -> Resolved:
     """The nearest settings whose tile a block can hold and whose walk can be shown."""
     settings, too_large = _fit_in_block(settings)
     settings, too_many = _limit_pairs(settings)
-    settings, too_far = _limit_step(settings)
-    return settings, [*too_large, *too_many, *too_far]
+    shown_before = st.session_state.get(STEP_SHOWN)
+    limited, too_far = _limit_step(settings)
+    if settings.step == shown_before:  # nobody asked for it: another control made the walk shorter
+        too_far = []
+    st.session_state[STEP_SHOWN] = limited.step
+    return limited, [*too_large, *too_many, *too_far]
 
 
 def walk_of_settings(settings: TileSettings) -> Walk:
     """The walk that resolved settings ask for."""
-    return cached_walk(settings.walk, shape_of(settings), tile_of(settings))
+    return cached_walk(settings.walk, *problem_of(settings))
 
 
 def _limit_step(settings: TileSettings) -> Resolved:
-    last = len(walk_of_settings(settings).trace)
+    last = len(cached_trace(settings.walk, *problem_of(settings)))
     if settings.step <= last:
         return settings, []
     values = {"name": "step", "value": settings.step, "limit": last}

@@ -1,0 +1,195 @@
+"""The tile player in a real browser: it moves, it obeys, and its counters end on the closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.driving import wait_ready
+
+WALKS = {
+    "standard": "walk=standard&n=256",
+    "V1": "walk=flash_v1&n=256",
+    "V2": "n=256",
+    "N that no tile divides": "n=1000&d=80",
+    "causal with more keys than queries": "n=100&keys=300&causal=1&rows=16&cols=32",
+    "causal with fewer keys than queries": "walk=flash_v1&n=300&keys=100&causal=1&rows=32&cols=16",
+    "standard, lengths unequal": "walk=standard&n=100&keys=300&rows=32&cols=32",
+    "V1's rule": "walk=flash_v1&tiling=v1&m=4096&n=256",
+}
+RECTS_OF_MOVING_TILE = """player => new Promise(resolve => {
+  const seen = [];
+  const note = () => {
+    const tile = [...player.querySelectorAll(".travelling")].at(-1);
+    seen.push(tile.getAttribute("x"));
+    if (seen.length < 40) requestAnimationFrame(note); else resolve(new Set(seen).size);
+  };
+  player.querySelector("[data-action=on]").click();
+  requestAnimationFrame(note);
+})"""
+
+
+def open_walk(page: Page, query: str = "") -> Locator:
+    page.goto(f"/tile_movement?lang=en&{query}")
+    wait_ready(page)
+    return page.locator(".fa-player")
+
+
+def step_of(player: Locator) -> int:
+    return int(player.get_attribute("data-step") or -1)
+
+
+def length_of(player: Locator) -> int:
+    return int(player.get_by_role("slider").get_attribute("aria-valuemax") or -1)
+
+
+def at_step(player: Locator, step: int) -> None:
+    expect(player).to_have_attribute("data-step", str(step))
+
+
+def counted(player: Locator, direction: str) -> int:
+    return int(player.locator(f"[data-counter={direction}]").get_attribute("data-bytes") or -1)
+
+
+def test_play_moves_and_pause_holds(page: Page) -> None:
+    player = open_walk(page)
+    at_step(player, 0)
+    play = player.locator("[data-action=play]")
+    play.click()
+    expect(player).not_to_have_attribute("data-step", "0")
+    expect(player).not_to_have_attribute("data-step", "1")
+    play.click()
+    held = step_of(player)
+    page.wait_for_timeout(600)
+    assert step_of(player) == held
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.9])
+def test_scrubbing_to_a_place_shows_its_step(page: Page, share: float) -> None:
+    player = open_walk(page)
+    slider = player.get_by_role("slider")
+    box = slider.bounding_box()
+    assert box is not None
+    x = round(box["width"] * share)
+    slider.click(position={"x": x, "y": 18})
+    wanted = round(x / box["width"] * length_of(player))
+    at_step(player, wanted)
+    assert slider.get_attribute("aria-valuenow") == str(wanted)
+    assert slider.get_attribute("aria-valuetext") == player.locator("[data-caption]").inner_text()
+
+
+def test_keys_act(page: Page) -> None:
+    player = open_walk(page)
+    for key, step in [("ArrowRight", 1), ("PageDown", 2), ("ArrowLeft", 1), ("PageUp", 0)]:
+        page.keyboard.press(key)
+        at_step(player, step)
+    page.keyboard.press("Shift+ArrowRight")
+    at_step(player, 1)
+    page.keyboard.press("Shift+ArrowRight")
+    at_step(player, 86)  # a query tile of 16 key tiles takes 2 + 16 * 5 + 3 steps
+    page.keyboard.press("End")
+    at_step(player, length_of(player))
+    page.keyboard.press("Home")
+    at_step(player, 0)
+    speed = player.locator("select")
+    before = speed.input_value()
+    page.keyboard.press("+")
+    assert int(speed.input_value()) == int(before) + 1
+    page.keyboard.press("Space")
+    expect(player).not_to_have_attribute("data-step", "0")
+    page.keyboard.press("Space")
+
+
+@pytest.mark.parametrize("query", WALKS.values(), ids=WALKS.keys())
+def test_counters_end_on_the_closed_form(page: Page, query: str) -> None:
+    player = open_walk(page, query)
+    page.keyboard.press("End")
+    at_step(player, length_of(player))
+    closed_form = int(player.locator("[data-closed-form]").get_attribute("data-closed-form") or -1)
+    assert counted(player, "read") + counted(player, "write") == closed_form
+    expect(player.locator(".agrees")).to_contain_text("agrees")
+
+
+def test_the_picture_depends_on_the_step_alone(page: Page) -> None:
+    player = open_walk(page, "causal=1&n=512")
+    picture = player.locator("svg[role=img]")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    step = step_of(player)
+    forward = picture.inner_html()
+    page.keyboard.press("End")
+    assert picture.inner_html() != forward
+    page.keyboard.press("Home")
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowRight")
+    at_step(player, step)
+    assert picture.inner_html() == forward
+
+
+def test_a_moving_tile_is_seen_to_move(page: Page) -> None:
+    assert open_walk(page).evaluate(RECTS_OF_MOVING_TILE) > 3
+
+
+def test_reduced_motion_shows_tiles_where_they_go(new_page: Callable[..., Page]) -> None:
+    player = open_walk(new_page(reduced_motion="reduce"))
+    player.locator("[data-action=on]").click()
+    at_step(player, 1)
+    assert player.evaluate(RECTS_OF_MOVING_TILE) <= 2  # the tile of one step, then that of the next
+
+
+def test_a_walk_too_long_gets_a_sentence_and_the_nearest(page: Page) -> None:
+    player = open_walk(page, "n=4096&rows=16&cols=16")
+    sentence = page.locator(".fa-complaint").inner_text()
+    assert all(number in sentence for number in ("65,536", "4,096", "64 × 64"))
+    assert length_of(player) > 0
+
+
+def test_a_tile_too_large_for_the_chip_gets_a_sentence(page: Page) -> None:
+    player = open_walk(page, "rows=512&cols=512&gpu=a100-80")
+    assert "needs 192 KB of shared memory" in page.locator(".fa-complaint").inner_text()
+    assert length_of(player) > 0
+
+
+def test_the_step_survives_a_reload(page: Page) -> None:
+    player = open_walk(page, "walk=flash_v1&n=300&causal=1")
+    for step in (1, 2, 3):
+        page.keyboard.press("ArrowRight")
+        at_step(player, step)
+    page.wait_for_url("**step=3**")
+    page.reload()
+    wait_ready(page)
+    at_step(page.locator(".fa-player"), 3)
+    expect(page.locator(".fa-player h2").first).to_have_text("V1 forward")
+
+
+def test_the_step_is_reported_only_at_rest(page: Page) -> None:
+    player = open_walk(page, "n=512")
+    player.locator("[data-action=play]").click()
+    expect(player).not_to_have_attribute("data-step", "0")
+    page.wait_for_timeout(800)
+    assert "step=" not in page.url
+    player.locator("[data-action=play]").click()
+    page.wait_for_url("**step=**")
+    assert f"step={step_of(player)}" in page.url
+
+
+def test_captions_speak_chinese(page: Page) -> None:
+    page.goto("/tile_movement?lang=zh&step=1")
+    wait_ready(page)
+    expect(page.locator("[data-caption]")).to_contain_text("读入 Q₀")
+
+
+def test_a_phone_stacks_the_scene_and_has_targets_for_fingers(new_page: Callable[..., Page]) -> None:
+    player = open_walk(new_page(viewport={"width": 390, "height": 844}))
+    hbm, chip = (player.locator(f".{part} .surface").bounding_box() for part in ("hbm", "chip"))
+    assert hbm is not None
+    assert chip is not None
+    assert chip["y"] > hbm["y"] + hbm["height"]
+    for button in player.locator(".buttons button").all():
+        box = button.bounding_box()
+        assert box is not None
+        assert min(box["width"], box["height"]) >= 44
+        assert box["y"] + box["height"] <= 844

@@ -1,0 +1,69 @@
+"""The nearest walk that can be shown, for whatever a person asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pages.shared.cached import WALKS
+from pages.shared.tile_settings import TileSettings, problem_of, resolve, shape_of, sram_elements_of, tile_of
+from simulator.gpu import GPUS, gpu_named
+from simulator.problem import TileShape
+from viz.player.limits import MAX_TILE_PAIRS, shared_bytes_needed, tile_pairs
+
+FLASH = [name for name in WALKS if name != "standard"]
+ASKED = [
+    TileSettings(),
+    TileSettings(query_len=1, key_len=1, head_dim=1, query_rows=1, key_rows=1),
+    TileSettings(query_len=4096, query_rows=16, key_rows=16),
+    TileSettings(query_len=16_384, head_dim=256, query_rows=1, key_rows=1),
+    TileSettings(query_len=16_384, key_len=1, query_rows=1, key_rows=1),
+    TileSettings(query_len=3, key_len=16_384, query_rows=4096, key_rows=4096),
+    TileSettings(head_dim=256, tiling="v1", sram_elements=131_072),
+    TileSettings(query_len=16_384, head_dim=256, tiling="v1", sram_elements=1),
+]
+
+
+@pytest.mark.parametrize("gpu", ["h200", "a100-80", "t4"])
+@pytest.mark.parametrize("walk", list(WALKS))
+@pytest.mark.parametrize("asked", ASKED)
+def test_whatever_is_asked_something_valid_is_shown(asked: TileSettings, walk: str, gpu: str) -> None:
+    shown, complaints = resolve(replace(asked, walk=walk, gpu=gpu))
+    shape, tile = problem_of(shown)
+    assert tile_pairs(shape, tile) <= MAX_TILE_PAIRS
+    if walk in FLASH:
+        needed = shared_bytes_needed(WALKS[walk], shape, tile)
+        assert needed <= gpu_named(gpu).max_shared_bytes_per_block
+    assert bool(complaints) == (shown != replace(asked, walk=walk, gpu=gpu))
+    assert resolve(shown) == (shown, [])
+
+
+def test_65536_tile_pairs_become_the_nearest_tile_that_fits() -> None:
+    shown, complaints = resolve(TileSettings(query_len=4096, query_rows=16, key_rows=16))
+    assert tile_of(shown) == TileShape(64, 64)
+    assert [complaint.values["pairs"] for complaint in complaints] == ["65,536"]
+
+
+def test_a_tile_too_large_for_a_block_names_the_bytes() -> None:
+    """V2 keeps Q, K and V: (512 + 2 * 512) rows of 64 fp16 elements are 192 KB; an A100 gives 163 KB."""
+    shown, [complaint] = resolve(TileSettings(query_rows=512, key_rows=512, gpu="a100-80"))
+    assert (complaint.values["needed"], complaint.values["limit"]) == ("192 KB", "163 KB")
+    assert tile_of(shown).query_rows < 512
+
+
+def test_no_keys_given_means_as_many_as_queries() -> None:
+    assert shape_of(TileSettings(query_len=1000)).key_len == 1000
+    assert shape_of(TileSettings(query_len=1000, key_len=17)).key_len == 17
+
+
+@pytest.mark.parametrize("gpu", list(GPUS))
+def test_v1s_rule_counts_the_memory_of_a_block_in_elements(gpu: str) -> None:
+    asked = TileSettings(tiling="v1", gpu=gpu)
+    assert 2 * sram_elements_of(asked) == gpu_named(gpu).max_shared_bytes_per_block
+    assert sram_elements_of(replace(asked, sram_elements=5_000)) == 5_000
+
+
+def test_a_step_past_the_end_becomes_the_last_one() -> None:
+    shown, [complaint] = resolve(TileSettings(query_len=64, step=99))
+    assert (shown.step, complaint.values["limit"]) == (10, 10)
