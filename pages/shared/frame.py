@@ -41,10 +41,17 @@ class Page:
         st.html(f'<div class="fa-title"><h1>{title}</h1><p>{lead}</p></div>')
 
     def complain(self, complaints: list[Complaint]) -> None:
-        """Draws one sentence for each value that was not taken."""
-        for complaint in complaints:
-            sentence = escape(self.text(complaint.key, **complaint.values))
-            st.html(f'<p class="fa-complaint" role="status">{sentence}</p>')
+        """Draws one sentence for each value that was not taken.
+
+        Always takes one place on the page: what follows must keep its own, or its players would start anew.
+        """
+        sentences = (escape(self.text(complaint.key, **complaint.values)) for complaint in complaints)
+        paragraphs = "".join(
+            f'<p class="fa-complaint" role="status">{sentence}</p>' for sentence in sentences
+        )
+        place = st.empty()
+        if paragraphs:
+            place.html(paragraphs)
 
 
 def open_page(name: str) -> Page:

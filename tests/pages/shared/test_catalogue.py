@@ -34,7 +34,7 @@ def test_no_key_is_defined_twice_and_none_is_empty(language: str) -> None:
 
 def test_both_languages_fill_the_same_placeholders() -> None:
     english, chinese = (
-        {message.id: placeholders(message.string) for message in messages_of(language)}
+        {message.id: placeholders(str(message.string)) for message in messages_of(language)}
         for language in ("en", "zh")
     )
     assert english == chinese
