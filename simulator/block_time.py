@@ -89,12 +89,12 @@ def _reread_bytes(launch: Launch, shape: AttentionShape, first_wave: np.ndarray)
 def hbm_bytes_of(
     launch: Launch, shape: AttentionShape, tile: TileShape, *, rereads_in_l2: bool
 ) -> np.ndarray:
-    """HBM bytes of each block, [blocks] float: the algorithm's own count (facts §1.10), less what L2 serves."""
+    """HBM bytes of each block, [blocks] float: the algorithm's own count, less what L2 serves."""
     row = _row_bytes(shape)
     tiles = np.array(tiles_of_work(shape, tile))
     rows = np.minimum(tile.query_rows, shape.query_len - tile.query_rows * np.arange(len(tiles)))
     if launch.kernel is Kernel.V1_FORWARD:
-        # Q in, O in and out, m and l in and out: once for each key tile, or in and out once for the whole head.
+        # Q in, O in and out, m and l in and out for each key tile; or Q in and O out once.
         per_row = 2 * row if rereads_in_l2 else tiles * (3 * row + 4 * STATISTIC_BYTES)
         return np.full(block_count(launch), 2.0 * shape.key_len * row + (rows * per_row).sum())
     keys = shape.key_len / len(tiles) if rereads_in_l2 else np.minimum(tiles * tile.key_rows, shape.key_len)

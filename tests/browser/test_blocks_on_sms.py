@@ -1,0 +1,308 @@
+"""The timeline of Blocks on SMs in a real browser, held to the schedules it draws."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from kernels.placements import recorded_placements
+from simulator.gpu import gpu_named
+from simulator.launch import Kernel, Order
+from simulator.modelled_run import model_run, refit_run
+from simulator.problem import AttentionShape, TileShape
+from simulator.schedule import Schedule, makespan_s
+from tests.browser.conftest import DESKTOP, watch_errors
+from tests.browser.driving import READY_LIMIT_MS, wait_ready
+
+STRIP = 18  # css px over the lanes of a panel
+SHAPE = AttentionShape(4096, 4096, 128, causal=True, query_heads=16, kv_heads=16)
+ADDRESS = "/blocks_on_sms?gpu=a10&rows=64"  # 72 SMs, so that a lane is tall enough to point at
+
+
+def modelled() -> list[Schedule]:
+    tile, gpu = TileShape(64, 64), gpu_named("a10")
+    return [model_run(kernel, SHAPE, tile, gpu).schedule for kernel in Kernel]
+
+
+def open_timeline(page: Page, address: str = ADDRESS) -> Locator:
+    page.goto(address)
+    wait_ready(page)
+    root = page.locator('.fa-root[data-ready="1"]')
+    expect(root).to_be_visible(timeout=READY_LIMIT_MS)
+    return root
+
+
+def time_of(root: Locator) -> float:
+    return float(root.get_attribute("data-time") or "nan")
+
+
+def panel(root: Locator, index: int) -> Locator:
+    return root.locator(f'[data-part="panel-{index}"]')
+
+
+def point_at(root: Locator, index: int, schedule: Schedule, block: int, end_s: float) -> tuple[float, float]:
+    """Where the middle of a block is on the screen, with the whole clock in view."""
+    box = panel(root, index).bounding_box()
+    assert box is not None
+    lanes = schedule.sm_count * schedule.slots_per_sm
+    sm, slot = schedule.slot[block] % schedule.sm_count, schedule.slot[block] // schedule.sm_count
+    lane_height = (box["height"] - STRIP - 1) / lanes
+    middle = (schedule.start_s[block] + schedule.end_s[block]) / 2
+    x = box["x"] + middle / end_s * box["width"]
+    return x, box["y"] + STRIP + (sm * schedule.slots_per_sm + slot + 0.5) * lane_height
+
+
+def in_milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.2f} ms"
+
+
+def block_words(schedule: Schedule, block: int, in_unit: Callable[[float], str]) -> str:
+    sm, slot = schedule.slot[block] % schedule.sm_count, schedule.slot[block] // schedule.sm_count
+    start, end = schedule.start_s[block], schedule.end_s[block]
+    return f"SM {sm}, slot {slot} · {in_unit(start)} → {in_unit(end)} ({in_unit(end - start)})"
+
+
+def test_play_moves_to_the_end_and_stops(page: Page) -> None:
+    root = open_timeline(page)
+    ends = [makespan_s(schedule) for schedule in modelled()]
+    assert time_of(root) == pytest.approx(min(ends), rel=1e-12)
+    root.locator('[data-part="speed"]').select_option("4")
+    root.get_by_role("button", name="Play").click()
+    expect(root.get_by_role("button", name="Pause")).to_be_visible()
+    page.wait_for_function(_times_rise(), timeout=5000)
+    expect(root.get_by_role("button", name="Play")).to_be_visible(timeout=15_000)
+    assert time_of(root) == pytest.approx(max(ends), rel=1e-12)
+
+
+def _times_rise() -> str:
+    # Five different times after one another, each later than the one before.
+    return """() => {
+        const inside = (host) => host.shadowRoot?.querySelector('.fa-root[data-ready]');
+        const root = [...document.querySelectorAll('*')].map(inside).find(Boolean);
+        const seen = (window.seenTimes ??= []), now = Number(root.dataset.time);
+        if (seen.at(-1) !== now) seen.push(now);
+        return seen.length >= 5 && seen.slice(-5).every((time, i, last) => i === 0 || time > last[i - 1]);
+    }"""
+
+
+@pytest.mark.parametrize("part", ["0", "0.125", "0.5", "1"])
+def test_scrubbing_to_a_time_shows_that_time(page: Page, part: str) -> None:
+    root = open_timeline(page)
+    runs = modelled()
+    time = float(part) * max(makespan_s(schedule) for schedule in runs)
+    root.locator('[data-part="scrub"]').fill(part)
+    expect(root.locator(".fa-position")).to_have_text(in_milliseconds(time))
+    assert time_of(root) == pytest.approx(time, rel=1e-12)
+    if part in ("0", "1"):
+        return  # float32 decides whether a block that ends just there still runs
+    for schedule, words in zip(runs, root.locator(".fa-busy").all(), strict=True):
+        busy = np.count_nonzero((schedule.start_s <= time) & (time < schedule.end_s))
+        expect(words).to_have_text(f"{busy} of {schedule.sm_count * schedule.slots_per_sm} busy")
+
+
+def test_keys_act(page: Page) -> None:
+    root = open_timeline(page)
+    end_s = max(map(makespan_s, modelled()))
+    panel(root, 1).focus()
+
+    for key, expected in (
+        ("Home", 0),
+        ("ArrowRight", 0.01),
+        ("Shift+ArrowRight", 0.11),
+        ("ArrowLeft", 0.10),
+        ("End", 1),
+        ("Shift+ArrowLeft", 0.9),
+    ):
+        page.keyboard.press(key)
+        expect(root.locator(".fa-position")).to_have_text(in_milliseconds(expected * end_s))
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    expect(root.get_by_role("button", name="Pause")).to_be_visible()
+    page.keyboard.press("Space")
+    expect(root.get_by_role("button", name="Play")).to_be_visible()
+    page.keyboard.press("+")
+    expect(root.get_by_role("button", name="Show all")).to_be_enabled()
+    page.keyboard.press("-")
+    expect(root.get_by_role("button", name="Show all")).to_be_disabled()
+
+
+@pytest.mark.parametrize("block", [0, 500, 700, 1023])
+def test_hovering_names_the_block_with_the_numbers_of_its_schedule(page: Page, block: int) -> None:
+    root = open_timeline(page)
+    runs = modelled()
+    x, y = point_at(root, 1, runs[1], block, max(map(makespan_s, runs)))
+    page.mouse.move(x, y)
+    row_block, head = block % 64, block // 64
+    expect(root.locator(".fa-readout")).to_have_text(
+        f"V2 forward: row block {row_block}, head {head}, batch 0 · {row_block + 1} of 64 key tiles · "
+        f"{block_words(runs[1], block, in_milliseconds)}"
+    )
+    assert root.get_attribute("data-block") == f"1:{block}"
+
+
+def test_a_block_of_v1_is_a_whole_head(page: Page) -> None:
+    root = open_timeline(page)
+    runs = modelled()
+    page.mouse.move(*point_at(root, 0, runs[0], 7, max(map(makespan_s, runs))))
+    expect(root.locator(".fa-readout")).to_have_text(
+        f"V1 forward: head 7, batch 0, all its row blocks · 2,080 tile pairs · "
+        f"{block_words(runs[0], 7, in_milliseconds)}"
+    )
+
+
+def test_the_keyboard_reaches_a_block_too(page: Page) -> None:
+    """Lanes with the up and down keys, time with left and right; the start of every run has a block on each SM."""
+    root = open_timeline(page)
+    schedule = modelled()[1]
+    panel(root, 1).focus()
+    page.keyboard.press("Home")
+    for _ in range(2 * schedule.slots_per_sm):
+        page.keyboard.press("ArrowDown")
+    first = int(np.flatnonzero((schedule.slot == 2) & (schedule.start_s == 0))[0])
+    expect(root.locator(".fa-readout")).to_contain_text(block_words(schedule, first, in_milliseconds))
+    expect(root.locator(".fa-live")).to_contain_text("SM 2, slot 0")
+
+
+def test_a_touch_names_a_block(base_url: str, browser: Browser) -> None:
+    context = browser.new_context(
+        base_url=base_url, viewport={"width": 390, "height": 844}, has_touch=True, locale="en-US"
+    )
+    page = context.new_page()
+    errors = watch_errors(page)
+    root = open_timeline(page)
+    runs = modelled()
+    panel(root, 0).scroll_into_view_if_needed()
+    page.touchscreen.tap(*point_at(root, 0, runs[0], 3, max(map(makespan_s, runs))))
+    expect(root.locator(".fa-readout")).to_contain_text("V1 forward: head 3, batch 0")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert errors == []
+    context.close()
+
+
+def test_zooming_keeps_the_time_under_the_pointer(page: Page) -> None:
+    root = open_timeline(page)
+    runs = modelled()
+    x, y = point_at(root, 1, runs[1], 500, max(map(makespan_s, runs)))
+    page.mouse.move(x, y)
+    named = root.locator(".fa-readout").text_content()
+    page.keyboard.down("Control")
+    for _ in range(5):
+        page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.mouse.move(x + 1, y)
+    expect(root.get_by_role("button", name="Show all")).to_be_enabled()
+    expect(root.locator(".fa-readout")).to_have_text(named or "")
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_recorded_launch_names_the_sm_and_the_times_that_were_recorded(page: Page, index: int) -> None:
+    root = open_timeline(page, "/blocks_on_sms?view=measured")
+    placement = recorded_placements()[index]
+    models = [refit_run(each.launch, each.order, each.schedule)[1] for each in recorded_placements()]
+    measured = [each.schedule for each in recorded_placements()]
+    clock_s = max(map(makespan_s, (*models, *measured)))
+    block = 20 + 32 * 5
+
+    def in_microseconds(seconds: float) -> str:
+        return f"{seconds * 1e6:.1f} µs"
+
+    page.mouse.move(*point_at(root, 2 * index + 1, placement.schedule, block, clock_s))
+    order = {Order.NATURAL: "Natural order", Order.LONGEST_FIRST: "Longest first"}[placement.order]
+    expect(root.locator(".fa-readout")).to_have_text(
+        f"{order}, NVIDIA H200: row block 20, head 5, batch 0 · 21 of 32 key tiles · "
+        f"{block_words(placement.schedule, block, in_microseconds)}"
+    )
+    expect(root.locator(".fa-measured").first).to_have_text(
+        "measured on NVIDIA H200, Nov 2026, launch 1 of 3"
+    )
+
+
+def test_the_grid_is_told_in_numbers_that_multiply(page: Page) -> None:
+    open_timeline(page, "/blocks_on_sms")
+    expect(page.get_by_text("V1 forward: 16 heads × batch 1 = 16 blocks")).to_be_visible()
+    expect(page.get_by_text("V2 forward: 32 row blocks × 16 heads × batch 1 = 512 blocks")).to_be_visible()
+    expect(page.get_by_text("2 per SM × 132 SMs = 264 slots, limited by registers.")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence", "settled"),
+    [
+        ("n=abc", "n must be a whole number, got abc; 4096 is shown instead.", r"blocks_on_sms$"),
+        ("n=-5", "n must be at least 1, got -5; 1 is shown instead.", "n=1"),
+        ("b=70000&n=1&h=1", "b must be at most 65535, got 70000", "b=10000"),
+        ("gpu=gtx1080", "gpu must be one of v100, t4,", r"blocks_on_sms$"),
+        ("rows=96", "rows must be one of 32, 64, 128, got 96", r"blocks_on_sms$"),
+        ("b=20", "at most 10,000 blocks to be shown, got 10,240; batch 19 × 16 heads is shown", "b=19"),
+        (
+            "gpu=t4&d=256",
+            "cannot launch on T4: it needs 128 KB of shared memory and a block gets 64 KB; 32 rows are",
+            "rows=32",
+        ),
+    ],
+)
+def test_a_bad_address_is_told_in_a_sentence_and_the_nearest_is_shown(
+    page: Page, query: str, sentence: str, settled: str
+) -> None:
+    open_timeline(page, f"/blocks_on_sms?{query}")
+    expect(page.locator(".fa-complaint", has_text=sentence)).to_be_visible()
+    expect(page).to_have_url(re.compile(settled))
+
+
+def test_a_changed_control_redraws_the_same_timeline(page: Page) -> None:
+    root = open_timeline(page)
+    root.evaluate("node => { node.wasHere = true; }")
+    page.get_by_label("Heads").fill("8")
+    page.get_by_label("Heads").press("Enter")
+    expect(root.locator(".fa-headline").first).to_contain_text("8 blocks")
+    assert root.evaluate("node => node.wasHere") is True
+    assert root.locator(".fa-panel").count() == 2
+
+
+def test_reduced_motion_plays_in_few_steps(base_url: str, browser: Browser) -> None:
+    context = browser.new_context(
+        base_url=base_url, viewport=DESKTOP, reduced_motion="reduce", locale="en-US"
+    )
+    page = context.new_page()
+    root = open_timeline(page)
+    root.get_by_role("button", name="Play").click()
+    # When each new time was first seen; at most four a second means at least 250 ms between them.
+    moments = root.evaluate(
+        """(root) => new Promise((resolve) => {
+            const seen = [];
+            const look = (now) => {
+                if (seen.at(-1)?.[0] !== root.dataset.time) seen.push([root.dataset.time, now]);
+                if (seen.length < 5) requestAnimationFrame(look);
+                else resolve(seen.map(([, moment]) => moment));
+            };
+            requestAnimationFrame(look);
+        })"""
+    )
+    frame = 1000 / 60
+    assert np.all(np.diff(moments[1:]) >= 250 - frame)
+    context.close()
+
+
+def test_no_text_of_the_page_calls_low_occupancy_a_fault(page: Page) -> None:
+    """Nothing is painted in the colour of failure while nothing failed (hard case C53)."""
+    open_timeline(page, "/blocks_on_sms?gpu=t4&d=256&rows=32")
+    failed = page.evaluate(
+        "getComputedStyle(document.documentElement).getPropertyValue('--fa-failed').trim()"
+    )
+    painted = page.evaluate(
+        """(failed) => {
+            const probe = document.createElement('i');
+            probe.style.color = failed;
+            document.body.append(probe);
+            const wanted = getComputedStyle(probe).color;
+            probe.remove();
+            const nodes = [...document.querySelectorAll('.fa-cards *')];
+            return nodes.filter((node) => getComputedStyle(node).color === wanted).length;
+        }""",
+        failed,
+    )
+    assert painted == 0
+    assert page.locator(".fa-cards section").count() == 3

@@ -1,0 +1,143 @@
+// Draws a run on canvas: its blocks, its frame and tail, the axis, an outline. Colours come from `--fa-…`.
+
+import { axisTicks } from "./words.js";
+import { RAMP_STEPS } from "./runs.js";
+
+const FRAME_TARGET = 180; // css px that the lanes of a panel may take
+
+export const STRIP = 18; // css px over a frame, for its tail
+export const AXIS = 20;
+
+export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
+export function readColours(root) {
+  const style = getComputedStyle(root);
+  const colour = (name) => style.getPropertyValue(`--fa-${name}`).trim();
+  const names = ["ink", "ink-2", "ink-3", "line", "surface", "page"];
+  const ramp = [colour("work-low"), colour("work-mid"), colour("work-high")].map(parseHex);
+  const mixed = Array.from({ length: RAMP_STEPS + 1 }, (_, i) => {
+    const at = (i / RAMP_STEPS) * 2, from = ramp[at < 1 ? 0 : 1], to = ramp[at < 1 ? 1 : 2], part = at < 1 ? at : at - 1;
+    return `rgb(${from.map((v, c) => Math.round(v + (to[c] - v) * part)).join(",")})`;
+  });
+  return { ...Object.fromEntries(names.map((name) => [name, colour(name)])), ramp: mixed, font: colour("font") };
+}
+
+function parseHex(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
+
+export function sizeCanvas(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+  const context = canvas.getContext("2d");
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, w, h);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
+export function laneHeight(panel) {
+  const ratio = window.devicePixelRatio || 1;
+  const smPixels = Math.max(1, Math.floor((FRAME_TARGET * ratio) / panel.sm_count));
+  return smPixels / ratio / panel.slots_per_sm;
+}
+
+export function frameHeight(panel) {
+  return panel.lanes * laneHeight(panel);
+}
+
+export function drawBlocks(context, panel, x, width, colours) {
+  context.fillStyle = colours.page;
+  context.fillRect(0, STRIP, width, frameHeight(panel));
+  const height = laneHeight(panel), gap = height >= 6 ? 1 : 0;
+  panel.byShade.forEach((blocks, shade) => {
+    context.fillStyle = colours.ramp[shade];
+    for (const block of blocks) {
+      const left = x(panel.start[block]), right = x(panel.end[block]);
+      if (right < 0 || left > width) continue;
+      const seam = right - left > 4 ? 1 : 0; // so that equal neighbours can be told apart
+      context.fillRect(left, STRIP + panel.lane[block] * height, Math.max(right - left - seam, 0.5), height - gap);
+    }
+  });
+}
+
+export function drawFrame(context, panel, x, width, colours) {
+  const height = frameHeight(panel);
+  context.strokeStyle = colours["ink-3"];
+  context.lineWidth = 1;
+  context.setLineDash(panel.kind === "measured" ? [] : [4, 3]);
+  context.strokeRect(0.5, STRIP - 0.5, width - 1, height + 1);
+  context.setLineDash([]);
+  const from = x(panel.tail_start_s), to = x(panel.makespan_s);
+  context.strokeStyle = context.fillStyle = colours.ink;
+  verticalLine(context, to, STRIP - 7, STRIP + height, []);
+  verticalLine(context, from, STRIP - 7, STRIP + height, [3, 3]);
+  context.beginPath();
+  context.moveTo(from, STRIP - 4);
+  context.lineTo(to, STRIP - 4);
+  context.stroke();
+  context.font = `11.5px ${colours.font}`;
+  drawTailText(context, panel.tail_text, from, to, width, colours);
+}
+
+function verticalLine(context, x, top, bottom, dash) {
+  context.setLineDash(dash);
+  context.beginPath();
+  context.moveTo(Math.round(x) - 0.5, top);
+  context.lineTo(Math.round(x) - 0.5, bottom);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function drawTailText(context, text, from, to, width, colours) {
+  const needed = context.measureText(text).width + 8;
+  const room = to - from;
+  const centre = room >= needed + 16 ? (from + to) / 2 : to + needed + 4 <= width ? to + needed / 2 + 4 : from - needed / 2 - 4;
+  if (to < 0 || from > width) return;
+  const left = clamp(centre - needed / 2, 0, Math.max(0, width - needed));
+  context.fillStyle = colours.surface;
+  context.fillRect(left, 0, needed, STRIP - 2);
+  context.fillStyle = colours.ink;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillText(text, left + 4, STRIP / 2 - 1);
+}
+
+export function drawAxis(context, view, width, time, format, colours) {
+  context.font = `11.5px ${colours.font}`;
+  context.textBaseline = "top";
+  const x = (t) => ((t - view.from) / (view.to - view.from)) * width;
+  for (const [tick, label] of axisTicks(view.from, view.to, width, format)) {
+    context.strokeStyle = colours["ink-3"];
+    verticalLine(context, clamp(x(tick), 1, width), 0, 4, []);
+    drawAxisLabel(context, label, x(tick), width, colours["ink-3"], null);
+  }
+  if (time >= view.from && time <= view.to) {
+    context.font = `650 11.5px ${colours.font}`;
+    drawAxisLabel(context, format.text(time), x(time), width, colours.ink, colours.surface);
+  }
+}
+
+function drawAxisLabel(context, label, at, width, colour, ground) {
+  const size = context.measureText(label).width;
+  const left = clamp(at - size / 2, 0, width - size);
+  if (ground) {
+    context.fillStyle = ground;
+    context.fillRect(left - 6, 4, size + 12, AXIS - 4);
+  }
+  context.textAlign = "left";
+  context.fillStyle = colour;
+  context.fillText(label, left, 6);
+}
+
+export function outlineBlock(context, panel, block, x, width, colours) {
+  const height = laneHeight(panel), tall = Math.max(height, 6);
+  const left = clamp(x(panel.start[block]), -4, width + 4), right = clamp(x(panel.end[block]), -4, width + 4);
+  const top = clamp(STRIP + panel.lane[block] * height + height / 2 - tall / 2, STRIP, Infinity);
+  for (const [colour, line] of [[colours.surface, 4], [colours.ink, 2]]) {
+    context.strokeStyle = colour;
+    context.lineWidth = line;
+    context.strokeRect(left, top, Math.max(right - left, 2), tall);
+  }
+}
