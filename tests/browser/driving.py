@@ -54,10 +54,11 @@ def serve(scratch: Path) -> Iterator[Server]:
 
 
 def wait_ready(page: Page) -> None:
-    """Waits until the script has run and every mounted component has drawn, and fails on a traceback."""
+    """Waits until the script has run and every element has drawn itself, and fails on a traceback."""
     app = page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')
     expect(app).to_be_attached(timeout=READY_LIMIT_MS)
     expect(page.locator(".fa-title")).to_be_attached(timeout=READY_LIMIT_MS)
+    expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0, timeout=READY_LIMIT_MS)
     expect(page.locator(".fa-root:empty")).to_have_count(0, timeout=READY_LIMIT_MS)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
 
