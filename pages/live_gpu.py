@@ -13,7 +13,7 @@ from pages.shared.bench_cards import (
     problem_text,
     provenance_chip,
 )
-from pages.shared.bench_panel import POLL_S, draw_run, draw_settings, is_running, the_desk
+from pages.shared.bench_panel import draw_run, draw_settings, poll_interval_s, the_desk
 from pages.shared.bench_run import command_is_replaced
 from pages.shared.bench_settings import Settings, lengths, resolve, shown_length
 from pages.shared.bench_source import Shown, choose_source
@@ -33,8 +33,9 @@ def draw_page() -> None:
     page.title("live.title", "live.lead")
     controls = open_controls(page, Settings, resolve=resolve)
     draw_settings(page, controls)
-    polled = st.fragment(draw_measurements, run_every=POLL_S if is_running(the_desk()) else None)
-    polled(page, controls.settings)
+    polled = st.fragment(draw_measurements, run_every=poll_interval_s(the_desk()))
+    with st.container(gap="xsmall"):
+        polled(page, controls.settings)
 
 
 def draw_measurements(page: Page, settings: Settings) -> None:

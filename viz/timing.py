@@ -102,7 +102,7 @@ def _figure(
     on_axis = [result for result in results if result.shape.query_len in lengths]
     lines = _lines(filter(is_shown, on_axis))
     wrong = _lines(filter(is_wrong, on_axis))
-    below_px = BOTTOM_PX + MARK_GAP_PX * len(wrong)
+    below_px = BOTTOM_PX + MARK_GAP_PX * len(wrong) + (4 if wrong else 0)
     bottom, top = _value_range(lines, measure)
     figure = go.Figure(layout=_layout(lengths, (bottom, top), measure, theme))
     figure.update_layout(height=height, margin_b=below_px)
@@ -176,7 +176,11 @@ def _name_lines(
     ):
         last, value, shift = line[-1], measure.value(line[-1]), label_px - own_px
         names.append(_end_name(last, lengths, text))
-        leader = {"type": "line", "line": {"color": theme.other_series, "width": 0.75}, "layer": "below"}
+        leader = {
+            "type": "line",
+            "line": {"color": theme.other_series, "width": 1, "dash": "1px,3px"},
+            "layer": "below",
+        }
         figure.add_shape(x0=last.shape.query_len, x1=_right_edge(lengths), y0=value, y1=value, **leader)
         bend = {"x0": 0, "x1": LEADER_PX, "y0": 0, "y1": shift, "xsizemode": "pixel", "ysizemode": "pixel"}
         figure.add_shape(xref="paper", xanchor=1, yref="y", yanchor=value, **bend, **leader)

@@ -23,7 +23,7 @@ from pages.shared.frame import Page
 from viz.speed import format_length
 
 POLL_S = 1.0
-POLLED = "live_gpu.polled"  # in the session: whether the page polls
+POLLED = "live_gpu.polled"  # in the session: whether a run was going when the page was drawn
 REFUSED = "live_gpu.refused"  # in the session: why Run did nothing, to be said once
 CURRENT = re.compile(r"(.+?) (\d+) x \d+ d\d+.*?(?:, round (\d+) of (\d+))?")  # as the bench says it
 
@@ -59,33 +59,40 @@ def draw_settings(page: Page, controls: Controls[Settings]) -> None:
         controls.draw("shown_length", "live.control.shown_length", options={**last, **named})
 
 
-def draw_run(page: Page, settings: Settings, desk: BenchDesk) -> None:
-    """One button, and what runs or how the last run ended. In a fragment, polled while a run is going."""
-    run, going = desk.current(), is_running(desk)
-    if st.session_state.get(POLLED) and not going:
-        st.session_state[POLLED] = False
-        st.rerun()  # the last poll: the page is drawn once more, now at rest
+def poll_interval_s(desk: BenchDesk) -> float | None:
+    """How often the fragment of this drawing of the page is drawn again: only while a run is going."""
+    going = is_running(desk)
     st.session_state[POLLED] = going
+    return POLL_S if going else None
+
+
+def draw_run(page: Page, settings: Settings, desk: BenchDesk) -> None:
+    """One button, and what runs or how the last run ended, in a fragment drawn at `poll_interval_s`."""
+    run, going = desk.current(), is_running(desk)
+    if going != st.session_state.get(POLLED):
+        st.rerun()  # a run has begun or ended: the whole page is drawn once, to begin polling or to rest
     with st.container(horizontal=True, vertical_alignment="center", key="fa-live-bar"):
         st.html(_status(page, run))
         if run is not None and going:
             st.button(page.text("live.run.stop"), key="live_gpu.stop", on_click=run.stop, type="primary")
-        elif st.button(page.text("live.run.start"), key="live_gpu.start", type="primary"):
-            st.session_state[REFUSED] = _start(page, settings, desk)
-            st.rerun()
+        else:
+            label, asked = page.text("live.run.start"), (page, settings, desk)
+            st.button(label, key="live_gpu.start", on_click=_start, args=asked, type="primary")
     refused = st.session_state.pop(REFUSED, "")
     if refused:
         st.html(f'<p class="fa-complaint" role="alert">{escape(refused)}</p>')
     st.html(f'<p class="fa-note">{escape(page.text("live.run.note"))}</p>')
 
 
-def _start(page: Page, settings: Settings, desk: BenchDesk) -> str:
-    """Starts a run; says in a sentence why not, where it could not be started."""
+def _start(page: Page, settings: Settings, desk: BenchDesk) -> None:
+    """Starts a run, or keeps the sentence that says why not."""
     command = bench_command(arguments(settings))
     try:
-        return "" if desk.start(command, settings) else page.text("live.run.busy")
+        if not desk.start(command, settings):
+            st.session_state[REFUSED] = page.text("live.run.busy")
     except OSError as error:
-        return page.text("live.run.no_program", command=shlex.join(command), reason=error.strerror)
+        reason = page.text("live.run.no_program", command=shlex.join(command), reason=error.strerror)
+        st.session_state[REFUSED] = reason
 
 
 def _status(page: Page, run: BenchRun | None) -> str:

@@ -1,0 +1,132 @@
+"""The Live GPU page in a real browser: recorded measurements, and runs of a bench that needs no GPU."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from pages.shared.bench_run import COMMAND_VARIABLE
+from tests.browser.driving import READY_LIMIT_MS, serve, wait_ready
+from tests.pages import fake_bench
+
+PHONE = {"width": 390, "height": 844}
+POINT = ".scatterlayer .point"
+HELD = fake_bench.HELD_AFTER
+PLAYWRIGHT_LIMIT_MS = 5_000  # its own default
+
+
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    """Plotly and a child of the server take their time on a busy machine."""
+    expect.set_options(timeout=READY_LIMIT_MS)
+    yield
+    expect.set_options(timeout=PLAYWRIGHT_LIMIT_MS)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """The file that a held bench waits for."""
+    return tmp_path / "go on"
+
+
+@pytest.fixture
+def live_url(gate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server whose runs are made by the fake bench, which holds until the gate is there."""
+    command = f"'{sys.executable}' '{fake_bench.__file__}' --hold '{gate}'"
+    monkeypatch.setenv(COMMAND_VARIABLE, command)
+    with serve(tmp_path) as server:
+        yield f"{server.url}/live_gpu?lang=en"
+
+
+def chart(page: Page, name: str) -> Locator:
+    return page.locator(f"[class*='st-key-fa-live-{name}-'] .js-plotly-plot")
+
+
+def traces(page: Page, name: str) -> list[list[float]]:
+    """What a chart has drawn: the values of each line."""
+    return chart(page, name).evaluate("plot => plot.data.map(trace => Array.from(trace.y))")
+
+
+def test_the_recording_is_shown_as_a_recording(page: Page, base_url: str) -> None:
+    page.goto("/live_gpu?lang=en")
+    wait_ready(page)
+    for name in ("throughput", "time"):
+        expect(chart(page, name).locator(POINT).first).to_be_visible()
+    expect(page.locator(".fa-chip.measured").first).to_contain_text("recorded: NVIDIA H200")
+    expect(page.locator(".fa-verdicts tbody tr")).to_have_count(5)
+    expect(page.locator(".fa-verdicts .fa-correct").first).to_be_visible()
+    expect(page.get_by_role("button", name="Run", exact=True)).to_have_count(0)
+    expect(page.locator(".fa-how")).to_contain_text("make app")
+
+
+def test_another_head_dim_is_another_picture_and_a_link_opens_the_same(page: Page, base_url: str) -> None:
+    page.goto("/live_gpu?lang=en")
+    wait_ready(page)
+    expect(chart(page, "throughput").locator(POINT).first).to_be_visible()
+    wide = traces(page, "throughput")
+    page.locator(".st-key-fa-control-live_gpu-head_dim input").click()
+    page.get_by_role("option", name="64", exact=True).click()
+    expect(page.locator(".fa-card-head", has_text="d = 64").first).to_be_visible()
+    wait_ready(page)
+    narrow = traces(page, "throughput")
+    assert narrow != wide
+    assert "d=64" in page.url
+    page.reload()
+    wait_ready(page)
+    expect(chart(page, "throughput").locator(POINT).first).to_be_visible()
+    assert traces(page, "throughput") == narrow
+
+
+def test_a_bad_address_is_a_sentence_in_the_language_of_the_page(page: Page, base_url: str) -> None:
+    page.goto("/live_gpu?lang=zh&d=abc&from=8192&to=2048")
+    wait_ready(page)
+    expect(page.locator(".fa-complaint", has_text="abc")).to_be_visible()
+    expect(page.locator(".fa-complaint", has_text="8192")).to_contain_text("from 不能大于 to")
+    expect(chart(page, "time")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page, base_url: str, theme: str) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.goto("/live_gpu?lang=en")
+    wait_ready(page)
+    expect(chart(page, "time").locator(POINT).first).to_be_visible()
+    for selector in (".fa-verdicts", ".js-plotly-plot", ".fa-card-head", ".fa-method"):
+        for box in (each.bounding_box() for each in page.locator(selector).all()):
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= PHONE["width"]
+
+
+def test_a_run_from_the_button_to_the_last_result(page: Page, live_url: str, gate: Path) -> None:
+    page.goto(f"{live_url}&to=2048")
+    wait_ready(page)
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".fa-run")).to_contain_text(f"{HELD} of 10")
+    expect(page.locator(".fa-chip.measured").first).to_contain_text(f"measured on {fake_bench.GPU}")
+    expect(chart(page, "throughput").locator(POINT)).to_have_count(HELD)
+    gate.touch()
+    expect(page.locator(".fa-run")).to_have_text("Finished: 10 results.")
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    expect(chart(page, "throughput").locator(POINT)).to_have_count(10)
+    expect(page.locator(".fa-verdicts tbody tr")).to_have_count(5)
+
+
+def test_stop_ends_the_run_and_a_change_of_settings_marks_it_stale(
+    page: Page, live_url: str, gate: Path
+) -> None:
+    page.goto(live_url)
+    wait_ready(page)
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".fa-run")).to_contain_text(f"{HELD} of 25")
+    page.locator(".st-key-fa-control-live_gpu-causal label").click()
+    expect(page.locator(".fa-chip.stale").first).to_contain_text("stale: run with causal")
+    expect(page.locator(".fa-run")).to_contain_text(f"{HELD} of 25")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".fa-run")).to_contain_text(f"Stopped after {HELD} of 25")
+    expect(chart(page, "throughput").locator(POINT)).to_have_count(HELD)

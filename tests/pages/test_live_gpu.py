@@ -1,0 +1,255 @@
+"""The Live GPU page driven by AppTest, with a bench that needs no GPU."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from kernels.results import IMPLEMENTATIONS, Environment, Recording, read, write
+from pages.shared import bench_settings, bench_source
+from pages.shared.bench_panel import the_desk
+from pages.shared.bench_run import COMMAND_VARIABLE, BenchRun, Outcome
+from pages.shared.bench_settings import Settings, arguments, resolve, select
+from pages.shared.bench_source import choose_source
+from pages.shared.catalogue import translate
+from pages.shared.frame import ROOT
+from tests.pages import fake_bench
+
+PATIENCE_S = 30.0
+FAKE = Path(fake_bench.__file__)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """The file that a held bench waits for."""
+    st.cache_resource.clear()
+    gate = tmp_path / "go on"
+    monkeypatch.setenv(COMMAND_VARIABLE, f"'{sys.executable}' '{FAKE}' --hold '{gate}'")
+    yield gate
+    the_desk().close()
+    st.cache_resource.clear()
+
+
+def open_live(**parameters: str) -> AppTest:
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=PATIENCE_S).run()
+    app.query_params.update({"lang": "en", **parameters})
+    app.switch_page("pages/live_gpu.py").run()
+    assert not app.exception
+    return app
+
+
+def html_of(app: AppTest) -> str:
+    bodies = (element.proto.body for element in app.get("html"))
+    return "\n".join(body for body in bodies if not body.startswith("<style>"))
+
+
+def current_run() -> BenchRun:
+    run = the_desk().current()
+    assert run is not None
+    return run
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def held() -> None:
+    wait_until(lambda: len(current_run().state().results) == fake_bench.HELD_AFTER)
+
+
+def test_a_run_starts_by_the_button_alone_and_its_results_are_shown_as_they_come(gate: Path) -> None:
+    app = open_live(**{"from": "2048", "to": "4096"})
+    assert the_desk().current() is None
+    app.button(key="live_gpu.start").click().run()
+    held()
+    app.run()
+    assert "3 of 10" in html_of(app)
+    assert f"measured on {fake_bench.GPU}, 2000-01-01" in html_of(app)
+    gate.touch()
+    wait_until(lambda: current_run().state().outcome is Outcome.FINISHED)
+    app.run()
+    page = html_of(app)
+    assert "Finished: 10 results." in page
+    assert '<td class="ratio">2.00×</td>' in page  # V2 against SDPA flash, whose ranges do not overlap
+    assert '<td class="ratio">baseline</td>' in page
+    assert fake_bench.OUT_OF_MEMORY in page
+
+
+def test_changing_a_widget_neither_restarts_nor_harms_the_run_and_marks_it_stale(gate: Path) -> None:
+    app = open_live()
+    app.button(key="live_gpu.start").click().run()
+    held()
+    run = current_run()
+    app.toggle(key="live_gpu.causal").set_value(False).run()
+    assert not app.exception
+    assert current_run() is run
+    assert run.state().outcome is Outcome.RUNNING
+    assert len(run.state().results) == fake_bench.HELD_AFTER
+    assert "stale: run with causal, d = 128, N = 1k–16k" in html_of(app)
+    app.toggle(key="live_gpu.causal").set_value(True).run()
+    assert "stale" not in html_of(app)
+
+
+def test_looking_at_another_length_does_not_make_a_run_stale(gate: Path) -> None:
+    app = open_live()
+    app.button(key="live_gpu.start").click().run()
+    held()
+    app.selectbox(key="live_gpu.shown_length").set_value("1024").run()
+    assert "At N = 1k" in html_of(app)
+    assert "stale" not in html_of(app)
+
+
+def test_stop_keeps_what_was_measured(gate: Path) -> None:
+    app = open_live()
+    app.button(key="live_gpu.start").click().run()
+    held()
+    app.run()
+    app.button(key="live_gpu.stop").click().run()
+    wait_until(lambda: current_run().state().outcome is Outcome.STOPPED)
+    app.run()
+    assert "Stopped after 3 of 25 results; they stay." in html_of(app)
+    assert app.button(key="live_gpu.start")
+
+
+def test_a_second_viewer_sees_the_run_and_cannot_start_another(gate: Path) -> None:
+    early, first = open_live(), open_live()
+    first.button(key="live_gpu.start").click().run()
+    held()
+    run = current_run()
+    assert "3 of 25" in html_of(open_live())
+    early.button(
+        key="live_gpu.start"
+    ).click().run()  # it was opened before the run, so it still has a Run button
+    assert translate("en", "live.run.busy") in html_of(early)
+    assert current_run() is run
+
+
+def test_a_program_that_is_not_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, gate: Path) -> None:
+    monkeypatch.setenv(COMMAND_VARIABLE, "no-such-program")
+    app = open_live()
+    app.button(key="live_gpu.start").click().run()
+    assert not app.exception
+    assert "Could not start no-such-program" in html_of(app)
+
+
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        ("import sys; sys.exit('an illegal memory access')", "an illegal memory access"),
+        ("print('a stray line')", "was not a record and was passed over: a stray line"),
+        (
+            "import sys; from kernels.results import Unavailable, json_line;"
+            "print(json_line(Unavailable('gpu', 'torch finds no usable GPU.', 'Install a driver.')));"
+            "sys.exit(3)",
+            "Cannot measure here: torch finds no usable GPU. Install a driver.",
+        ),
+    ],
+)
+def test_a_run_that_fails_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, gate: Path, program: str, sentence: str
+) -> None:
+    monkeypatch.setenv(COMMAND_VARIABLE, f"'{sys.executable}' -c \"{program}\"")
+    app = open_live()
+    app.button(key="live_gpu.start").click().run()
+    wait_until(lambda: current_run().state().outcome is not Outcome.RUNNING)
+    app.run()
+    assert not app.exception
+    assert sentence in html_of(app)
+
+
+def test_without_a_gpu_a_sentence_stands_where_the_run_controls_would(
+    monkeypatch: pytest.MonkeyPatch, gate: Path
+) -> None:
+    monkeypatch.delenv(COMMAND_VARIABLE)
+    monkeypatch.setattr("pages.shared.gpu_here.find_gpu", lambda: None)
+    app = open_live()
+    assert [button.key for button in app.button if str(button.key).startswith("live_gpu.st")] == []
+    assert "make app" in html_of(app)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"d": "abc"}, "d must be one of 64, 128, got abc; 128 is shown instead."),
+        (
+            {"n": "-5"},
+            "n must be one of longest, 1024, 2048, 4096, 8192, 16384, got -5; longest is",
+        ),
+        ({"from": "8192", "to": "2048"}, "from must be at most to (2048), got 8192; 2048 is shown instead."),
+        (
+            {"to": "2048", "n": "16384"},
+            "n must lie between from (1024) and to (2048), got 16384; the longest is shown instead.",
+        ),
+        (dict.fromkeys(IMPLEMENTATIONS, "0"), "At least one implementation must be chosen"),
+    ],
+)
+def test_a_bad_address_is_a_sentence_and_the_nearest_valid_page(
+    gate: Path, parameters: dict[str, str], sentence: str
+) -> None:
+    assert sentence in html_of(open_live(**parameters))
+
+
+def test_the_arguments_are_those_the_bench_takes_and_describe_what_is_selected() -> None:
+    settings = Settings(head_dim="64", causal=False, longest="2048", math=False)
+    program = (
+        "import sys; from kernels.bench import plan_of; plan = plan_of(sys.argv[1:]);"
+        "print([(s.query_len, s.head_dim, s.causal) for s in plan.shapes], plan.dtype, plan.implementations)"
+    )
+    command = [sys.executable, "-c", program, *arguments(settings)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = tuple(name for name in IMPLEMENTATIONS if name != "math")
+    assert said.strip() == f"{[(1024, 64, False), (2048, 64, False)]} float16 {names}"
+
+
+def test_a_recording_is_filtered_by_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    results = tuple(
+        fake_bench.measured(name, length, head_dim, causal=causal)
+        for name in IMPLEMENTATIONS
+        for length in (1024, 2048)
+        for head_dim in (64, 128)
+        for causal in (False, True)
+    )
+    environment = Environment(
+        **{name: "" for name, kind in Environment.__annotations__.items() if kind == "str"},
+        sm_count=1,
+        memory_bytes=1,
+    )
+    write(Recording(environment, results), tmp_path / "forward_x.jsonl")
+    assert read(tmp_path / "forward_x.jsonl").results == results
+    monkeypatch.setattr(bench_source, "RECORDED", tmp_path)
+    bench_source.latest_recording.cache_clear()
+    try:
+        settings = Settings(head_dim="64", causal=True, longest="1024", cudnn=False)
+        shown = choose_source(None, settings)
+    finally:
+        bench_source.latest_recording.cache_clear()
+    assert not shown.live
+    assert {each.implementation for each in shown.results} == set(IMPLEMENTATIONS) - {"cudnn"}
+    assert {(s.query_len, s.head_dim, s.causal) for s in (each.shape for each in shown.results)} == {
+        (1024, 64, True)
+    }
+    assert select(results, settings) == shown.results
+
+
+def test_the_page_imports_neither_torch_nor_triton() -> None:
+    program = (
+        "import sys; from streamlit.testing.v1 import AppTest;"
+        "app = AppTest.from_file('app.py', default_timeout=60).run().switch_page('pages/live_gpu.py').run();"
+        "assert not app.exception and app.get('plotly_chart');"
+        "print([name for name in ('torch', 'triton') if name in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert said.stdout.strip() == "[]", said.stderr
+
+
+def test_each_implementation_of_the_bench_has_a_switch() -> None:
+    assert bench_settings.implementations(Settings()) == list(IMPLEMENTATIONS)
+    assert resolve(Settings()) == (Settings(), [])
