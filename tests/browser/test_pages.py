@@ -114,7 +114,7 @@ def test_a_bad_number_gets_a_sentence_and_a_valid_one_takes_its_place(
 @pytest.mark.parametrize("name", WITH_NUMBERS)
 def test_the_address_opens_the_same_state_again(page: Page, name: str) -> None:
     open_page(page, name)
-    wanted = str(value_of(first_number(page)) - 1)
+    wanted = str(value_of(first_number(page)) + 1)
     enter(page, first_number(page), wanted)
     address = settings_in(page)
     assert [wanted] in address.values()
@@ -127,7 +127,7 @@ def test_the_address_opens_the_same_state_again(page: Page, name: str) -> None:
 @pytest.mark.parametrize("name", WITH_NUMBERS)
 def test_a_setting_survives_other_pages_and_a_change_of_language(page: Page, name: str) -> None:
     open_page(page, name)
-    wanted = str(value_of(first_number(page)) - 1)
+    wanted = str(value_of(first_number(page)) + 1)
     enter(page, first_number(page), wanted)
     address = settings_in(page)
     for other in PAGES:
@@ -149,7 +149,7 @@ def test_a_setting_survives_other_pages_and_a_change_of_language(page: Page, nam
 def test_going_back_in_the_browser_goes_back_to_the_setting(page: Page, name: str) -> None:
     open_page(page, name)
     before = value_of(first_number(page))
-    enter(page, first_number(page), str(before - 1))
+    enter(page, first_number(page), str(before + 1))
     page.go_back()
     page.wait_for_timeout(STILL_MS)
     wait_ready(page)
