@@ -16,7 +16,8 @@ T = TypeVar("T")
 TIMING = (
     "CUDA events around each launch; the GPU is held while the host fills the queue, so host time is not "
     "counted; L2 overwritten before each launch; a sample is the median of a round's launches; "
-    "implementations take turns, in an order that rotates each round; compilation and warm-up excluded"
+    "implementations take turns, in an order that rotates and turns round each round; "
+    "compilation and warm-up excluded"
 )
 _ROUND_S = 0.03  # GPU time that one sample is made of, where one launch is shorter
 _MOST_REPETITIONS = 50  # keeps a round's launches inside the driver's queue
@@ -64,6 +65,9 @@ class Stopwatch:
 
 
 def rotated(items: Sequence[T], round_index: int) -> list[T]:
-    """The items in the order of one round: each begins once in len(items) rounds."""
+    """The items in the order of one round. The first one changes each round, and every other round runs
+    backwards, so that nobody always follows the one that heats the GPU most.
+    """
     first = round_index % max(1, len(items))
-    return [*items[first:], *items[:first]]
+    turned = [*items[first:], *items[:first]]
+    return turned[::-1] if round_index % 2 else turned
