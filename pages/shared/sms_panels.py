@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from kernels.placements import RecordedPlacement
 from pages.shared.frame import Page
@@ -23,7 +24,7 @@ PLAYER_WORDS = (
 
 def modelled_timeline(
     page: Page, runs: Sequence[ModelledRun], shape: AttentionShape, tile: TileShape, gpu: GpuSpec
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """V1 above V2 on one clock."""
     provenance = page.text("sms.provenance.roofline")
     panels = [
@@ -43,7 +44,7 @@ def modelled_timeline(
     return timeline_data(panels, [column], [Chip(Provenance.MODELLED, provenance)], _player_words(page))
 
 
-def measured_timeline(page: Page, placements: Sequence[RecordedPlacement]) -> dict[str, object]:
+def measured_timeline(page: Page, placements: Sequence[RecordedPlacement]) -> dict[str, Any]:
     """A column for each recorded launch, the model above the measurement."""
     panels: list[Panel] = []
     columns = []

@@ -15,7 +15,7 @@ from simulator.launch import Kernel, Order
 from simulator.modelled_run import model_run, refit_run
 from simulator.problem import AttentionShape, TileShape
 from simulator.schedule import Schedule, makespan_s
-from tests.browser.conftest import DESKTOP, watch_errors
+from tests.browser.conftest import watch_errors
 from tests.browser.driving import READY_LIMIT_MS, wait_ready
 
 STRIP = 18  # css px over the lanes of a panel
@@ -155,7 +155,7 @@ def test_a_block_of_v1_is_a_whole_head(page: Page) -> None:
 
 
 def test_the_keyboard_reaches_a_block_too(page: Page) -> None:
-    """Lanes with the up and down keys, time with left and right; the start of every run has a block on each SM."""
+    """Lanes with the up and down keys, time with left and right."""
     root = open_timeline(page)
     schedule = modelled()[1]
     panel(root, 1).focus()
@@ -264,7 +264,7 @@ def test_a_changed_control_redraws_the_same_timeline(page: Page) -> None:
 
 def test_reduced_motion_plays_in_few_steps(base_url: str, browser: Browser) -> None:
     context = browser.new_context(
-        base_url=base_url, viewport=DESKTOP, reduced_motion="reduce", locale="en-US"
+        base_url=base_url, viewport={"width": 1440, "height": 900}, reduced_motion="reduce", locale="en-US"
     )
     page = context.new_page()
     root = open_timeline(page)

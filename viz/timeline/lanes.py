@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def pack_lanes(schedule: Schedule) -> bytes:
 
 def timeline_data(
     panels: Sequence[Panel], columns: Sequence[Column], chips: Sequence[Chip], text: dict[str, str]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """The data of `createTimeline`: JSON values, and one column of bytes for each panel."""
     packed = {f"lanes_{i}": pack_lanes(panel.schedule) for i, panel in enumerate(panels)}
     return {
