@@ -6,8 +6,7 @@ import streamlit as st
 
 from pages.shared.bench_cards import (
     card_head,
-    gpu_measured_on,
-    gpu_of_this_machine,
+    gpu_card,
     how_it_was_measured,
     how_to_get_a_gpu,
     problem_text,
@@ -34,36 +33,28 @@ def draw_page() -> None:
     controls = open_controls(page, Settings, resolve=resolve)
     draw_settings(page, controls)
     polled = st.fragment(draw_measurements, run_every=poll_interval_s(the_desk()))
-    with st.container(gap="xsmall"):
-        polled(page, controls.settings)
+    polled(page, controls.settings)
 
 
 def draw_measurements(page: Page, settings: Settings) -> None:
     """All that a run changes; drawn again by itself while one is going."""
     desk, gpu = the_desk(), gpu_of_this_server()
     shown = choose_source(desk.current(), settings)
-    here, run = st.columns([5, 7], gap="xsmall")
-    with here.container(border=True, height="stretch", key="fa-live-gpu"):
-        st.html(gpu_card(page, gpu, shown))
-    with run.container(border=True, height="stretch", key="fa-live-run"):
-        if gpu is not None or command_is_replaced():
-            draw_run(page, settings, desk)
-        else:
-            st.html(how_to_get_a_gpu(page.text))
-    draw_results(page, shown)
+    with st.container(gap="xsmall"):
+        here, run = st.columns([5, 7], gap="xsmall")
+        with here.container(border=True, height="stretch", key="fa-live-gpu"):
+            st.html(gpu_card(gpu, shown.environment, page.text))
+        with run.container(border=True, height="stretch", key="fa-live-run"):
+            if gpu is not None or command_is_replaced():
+                draw_run(page, settings, desk)
+            else:
+                st.html(how_to_get_a_gpu(page.text))
+        draw_results(page, shown)
 
 
 @st.cache_data(ttl=60)
 def gpu_of_this_server() -> GpuHere | None:
     return find_gpu()
-
-
-def gpu_card(page: Page, gpu: GpuHere | None, shown: Shown) -> str:
-    if gpu is not None:
-        return gpu_of_this_machine(gpu, page.text)
-    if shown.environment is not None:
-        return gpu_measured_on(shown.environment, page.text)
-    return card_head(page.text("live.gpu.unknown"))
 
 
 def draw_results(page: Page, shown: Shown) -> None:

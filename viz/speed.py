@@ -84,6 +84,11 @@ def format_error(error: float) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
+def format_ratio(value: float) -> str:
+    """How many times faster, with two decimals, or two digits below a tenth: 1.47, 0.52, 0.034."""
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
 def verdict_text(result: BenchResult, text: Text) -> str:
     """The verdict in words, with the error and the yardstick where they were measured."""
     verdict = result.verdict

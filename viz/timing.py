@@ -255,7 +255,7 @@ def _layout(
         "showlegend": False,
         "hovermode": "closest",
         "hoverlabel": {"bgcolor": theme.surface, "bordercolor": theme.ink_3, "align": "left"},
-        "hoverlabel_font_color": theme.ink,
+        "hoverlabel_font": {"family": FONT, "size": 12, "color": theme.ink},
         "xaxis": {**axis, **ticks, "type": "log", "range": edges, "showgrid": False},
         "yaxis": {**axis, **value_ticks, "range": list(values)},
         "annotations": [

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
-from kernels.results import Environment
+from kernels.results import BenchResult, Environment
 from pages.shared.bench_settings import Settings
 from pages.shared.bench_source import Shown
 from pages.shared.gpu_here import GpuHere
@@ -45,33 +45,34 @@ def provenance_chip(shown: Shown, text: Text) -> str:
     return f'<span class="fa-chip measured">{escape(words)}</span>'
 
 
-def gpu_measured_on(environment: Environment, text: Text) -> str:
-    """The GPU that a recording or a run was made on."""
-    facts = (
+def gpu_card(gpu: GpuHere | None, environment: Environment | None, text: Text) -> str:
+    """The GPU of this machine, as its driver describes it; else the one that the numbers were measured on."""
+    if gpu is not None:
+        clock = f"{gpu.max_sm_clock_mhz:,} MHz" if gpu.max_sm_clock_mhz else ""
+        power = f"{gpu.power_limit_w} W" if gpu.power_limit_w else ""
+        facts = [
+            (text("live.gpu.capability"), gpu.capability),
+            (text("live.gpu.memory"), format_capacity(gpu.memory_bytes)),
+            (text("live.gpu.max_clock"), clock),
+            (text("live.gpu.power_limit"), power),
+        ]
+        return _gpu(gpu.name, facts, [(text("live.gpu.driver"), gpu.driver)])
+    if environment is None:
+        return card_head(text("live.gpu.unknown"))
+    facts = [
         (text("live.gpu.sms"), str(environment.sm_count)),
         (text("live.gpu.capability"), environment.capability),
         (text("live.gpu.memory"), format_capacity(environment.memory_bytes)),
         (text("live.gpu.date"), environment.date[:10]),
-    )
-    versions = (
+    ]
+    versions = [
         (text("live.gpu.driver"), environment.driver),
         ("torch", environment.torch),
         ("triton", environment.triton),
         ("CUDA", environment.cuda),
         ("cuDNN", environment.cudnn),
-    )
-    return _gpu_card(environment.gpu, facts, versions)
-
-
-def gpu_of_this_machine(gpu: GpuHere, text: Text) -> str:
-    """The GPU of this machine, as its driver describes it."""
-    facts = (
-        (text("live.gpu.capability"), gpu.capability),
-        (text("live.gpu.memory"), format_capacity(gpu.memory_bytes)),
-        (text("live.gpu.max_clock"), f"{gpu.max_sm_clock_mhz:,} MHz" if gpu.max_sm_clock_mhz else ""),
-        (text("live.gpu.power_limit"), f"{gpu.power_limit_w} W" if gpu.power_limit_w else ""),
-    )
-    return _gpu_card(gpu.name, facts, ((text("live.gpu.driver"), gpu.driver),))
+    ]
+    return _gpu(environment.gpu, facts, versions)
 
 
 def how_to_get_a_gpu(text: Text) -> str:
@@ -87,6 +88,7 @@ def how_it_was_measured(shown: Shown, text: Text) -> str:
         clocks = tuple(clock for result in shown.results for clock in result.sm_clock_mhz)
         run = (environment.run, environment.date, environment.commit[:12])
         facts += [
+            (text("live.method.size"), _sizes(shown.results, text)),
             (text("live.method.timing"), environment.timing),
             (text("live.method.clocks"), environment.clocks),
             (text("live.method.seen_clocks"), clocks_text(clocks, text)),
@@ -96,7 +98,19 @@ def how_it_was_measured(shown: Shown, text: Text) -> str:
     return card_head(text("live.method.title")) + _definitions("fa-method", facts)
 
 
-def _gpu_card(name: str, facts: Facts, versions: Facts) -> str:
+def _sizes(results: Sequence[BenchResult], text: Text) -> str:
+    """What batch and heads were chosen at each length to keep, where all results keep the same."""
+    kept = {
+        (each.shape.batch * each.shape.query_len, each.shape.query_heads * each.shape.head_dim)
+        for each in results
+    }
+    if len(kept) != 1:
+        return ""
+    ((tokens, hidden),) = kept
+    return text("live.method.size_kept", tokens=f"{tokens:,}", hidden=f"{hidden:,}")
+
+
+def _gpu(name: str, facts: Facts, versions: Facts) -> str:
     line = " · ".join(f"{label} {version}" for label, version in versions if version)
     return f'{card_head(name)}{_definitions("fa-facts", facts)}<p class="fa-note">{escape(line)}</p>'
 

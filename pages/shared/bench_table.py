@@ -12,6 +12,7 @@ from viz.speed import (
     describe,
     format_error,
     format_ms,
+    format_ratio,
     format_tflops,
     is_shown,
     is_wrong,
@@ -84,7 +85,7 @@ def _ratio(result: BenchResult, baseline: BenchResult | None, text: Text) -> str
     if result.run != baseline.run or result.shape != baseline.shape:
         return text("live.ratio.not_interleaved")
     faster = ratio(result, baseline)
-    return text("live.ratio.level") if faster.level else f"{faster.value:.2f}×"
+    return text("live.ratio.level") if faster.level else f"{format_ratio(faster.value)}×"
 
 
 def _named(implementation: str, name: str) -> str:

@@ -8,7 +8,16 @@ import pytest
 
 from kernels.results import BenchResult, Verdict, median_ms, spread_ms, tflops
 from simulator.problem import AttentionShape
-from viz.speed import colour_of, describe, format_error, format_length, format_tflops, is_shown, tflops_bounds
+from viz.speed import (
+    colour_of,
+    describe,
+    format_error,
+    format_length,
+    format_ratio,
+    format_tflops,
+    is_shown,
+    tflops_bounds,
+)
 from viz.theme import DARK, LIGHT
 from viz.timing import LABEL_GAP_PX, spread_apart, throughput_figure, time_figure
 
@@ -190,6 +199,7 @@ def test_numbers_are_written_as_a_reader_expects():
     assert [format_length(n) for n in (1024, 16384, 1000)] == ["1k", "16k", "1000"]
     assert [format_tflops(value) for value in (7.44, 9.96, 36.4, 1012.0)] == ["7.4", "10", "36", "1,012"]
     assert format_error(2.63e-4) == "2.6e-4"
+    assert [format_ratio(value) for value in (1.468, 0.5171, 0.0337)] == ["1.47", "0.52", "0.034"]
 
 
 @pytest.mark.parametrize(
