@@ -98,7 +98,9 @@ def measure_problem(
         except NotAvailableError as reason:
             yield replace(blank, unavailable=str(reason))
             continue
-        contenders.append(_Contender(blank, prepared, judge(out, *references) if references else None))
+        contenders.append(
+            _Contender(blank, prepared, judge(out, *references, summed=v) if references else None)
+        )
         del out
     del references
     torch.cuda.empty_cache()

@@ -4,33 +4,36 @@ precision.
 
 from __future__ import annotations
 
+from math import sqrt
+
 import torch
 from torch import Tensor
 
 from kernels.results import Verdict
 
 ALLOWED_RATIO = 2.0
-# Added to the yardstick, relative: kernels compute in float32, where a folded scale and exp2 cost a few
-# roundings even if the reference happens to be exact.
-ALLOWED_CONSTANT = 4 * torch.finfo(torch.float32).eps
+# Added to the yardstick: a few roundings of the float32 inside, for where the reference happens to be nearly
+# exact. They are relative to the values that are summed, since of thousands that cancel little is left.
+ALLOWED_ROUNDINGS = 4 * torch.finfo(torch.float32).eps
 
 
-def judge(out: Tensor, exact: Tensor, plain: Tensor) -> Verdict:
-    """The verdict on `out`, given the float64 truth and what a plain reference in the dtype of `out` made of
-    it.
+def judge(out: Tensor, exact: Tensor, plain: Tensor, *, summed: Tensor) -> Verdict:
+    """The verdict on `out`, given the float64 truth and what a plain reference in its dtype made of it.
 
-    Both the norm of the error and the largest error of an element must hold, so that one wrong row among
-    thousands shows. NaN, inf, a wrong shape or dtype are never correct; neither is anything where the
-    references themselves are not sound, since then there is no yardstick.
+    `summed` is what the output is a weighted mean of: v for an output, the log-sum-exp for itself. Both the
+    norm of the error and the largest error of an element must hold, so that one wrong row among thousands
+    shows. NaN, inf, a wrong shape or dtype are never correct; neither is anything where the references
+    themselves are not sound, since then there is no yardstick.
     """
     reason = _unsound(out, exact, plain)
     if reason:
         return Verdict(correct=False, reason=reason)
-    norm, largest = exact.norm().item(), exact.abs().max().item()
+    norm, root_count = exact.norm().item(), sqrt(exact.numel())
+    rounding = ALLOWED_ROUNDINGS * summed.norm(dtype=torch.float32).item() / sqrt(summed.numel())
     error, largest_error = _errors(out, exact)
     yardstick, largest_yardstick = _errors(plain, exact)
-    near = error <= ALLOWED_RATIO * yardstick + ALLOWED_CONSTANT * norm
-    nowhere_far = largest_error <= ALLOWED_RATIO * largest_yardstick + ALLOWED_CONSTANT * largest
+    near = error <= ALLOWED_RATIO * yardstick + rounding * root_count
+    nowhere_far = largest_error <= ALLOWED_RATIO * largest_yardstick + rounding
     return Verdict(
         correct=near and nowhere_far,
         error=error / norm if norm else error,

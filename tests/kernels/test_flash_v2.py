@@ -20,12 +20,12 @@ def random_qkv(generator, query_shape, key_shape, dtype=torch.float16):
 def assert_right(out, lse, q, k, v, *, causal, scale=None):
     exact_out, exact_lse = exact_attention(q, k, v, causal=causal, scale=scale)
     plain_out, _ = plain_attention(q, k, v, causal=causal, scale=scale)
-    verdict = judge(out, exact_out, plain_out)
+    verdict = judge(out, exact_out, plain_out, summed=v)
     assert verdict.correct, verdict
     unseeing = exact_lse == float("-inf")
     assert torch.equal(lse == float("-inf"), unseeing)
     seen_lse, plain_lse = exact_lse[~unseeing], exact_lse[~unseeing].float()
-    lse_verdict = judge(lse[~unseeing], seen_lse, plain_lse) if seen_lse.numel() else None
+    lse_verdict = judge(lse[~unseeing], seen_lse, plain_lse, summed=seen_lse) if seen_lse.numel() else None
     assert lse_verdict is None or lse_verdict.correct, lse_verdict
 
 

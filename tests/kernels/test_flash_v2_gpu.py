@@ -15,11 +15,11 @@ pytestmark = pytest.mark.gpu
 def assert_forward_is_right(q, k, v, *, causal):
     out, lse = flash_v2_forward(q, k, v, causal=causal)
     exact_out, exact_lse = exact_attention(q, k, v, causal=causal)
-    verdict = judge(out, exact_out, plain_attention(q, k, v, causal=causal)[0])
+    verdict = judge(out, exact_out, plain_attention(q, k, v, causal=causal)[0], summed=v)
     assert verdict.correct, verdict
     seen = exact_lse > float("-inf")
     assert torch.equal(lse > float("-inf"), seen)
-    assert judge(lse[seen], exact_lse[seen], exact_lse[seen].float()).correct
+    assert judge(lse[seen], exact_lse[seen], exact_lse[seen].float(), summed=exact_lse[seen]).correct
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])

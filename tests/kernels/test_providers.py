@@ -26,7 +26,7 @@ def assert_right_or_absent(name, q, k, v, *, causal):
             raise
         return
     exact, _ = exact_attention(q, k, v, causal=causal)
-    verdict = judge(out, exact, plain_attention(q, k, v, causal=causal)[0])
+    verdict = judge(out, exact, plain_attention(q, k, v, causal=causal)[0], summed=v)
     assert verdict.correct, verdict
 
 

@@ -19,7 +19,7 @@ def qkv():
 
 def verdict_on(out, qkv, *, causal=True):
     exact, plain = (make(*qkv, causal=causal)[0] for make in (exact_attention, plain_attention))
-    return judge(out, exact, plain)
+    return judge(out, exact, plain, summed=qkv[2])
 
 
 def right_output(qkv, *, causal=True):
@@ -92,6 +92,17 @@ def test_a_wrong_shape_or_dtype_is_red(qkv):
     assert not verdict_on(out.float(), qkv).correct
 
 
+def test_half_precision_passed_off_as_single_is_red():
+    """A yardstick of float32 must not let the 10 bits of tf32 or float16 through, long rows that cancel
+    included.
+    """
+    generator = torch.Generator().manual_seed(4)
+    q = torch.randn(1, 1, 4, 64, generator=generator)
+    k, v = torch.randn(2, 1, 1, 4096, 64, generator=generator)
+    out = exact_attention(q, k.half().float(), v.half().float(), causal=False)[0].float()
+    assert not verdict_on(out, (q, k, v), causal=False).correct
+
+
 @pytest.mark.parametrize("unsound", [float("nan"), float("inf")])
 def test_without_a_sound_reference_nothing_is_green(qkv, unsound):
     """An infinite yardstick would let anything pass."""
@@ -100,11 +111,11 @@ def test_without_a_sound_reference_nothing_is_green(qkv, unsound):
     for broken in (exact, plain):
         kept = broken[0, 0, 0, 0].item()
         broken[0, 0, 0, 0] = unsound
-        verdict = judge(out, exact, plain)
+        verdict = judge(out, exact, plain, summed=qkv[2])
         assert not verdict.correct
         assert verdict.reason.startswith("no yardstick")
         broken[0, 0, 0, 0] = kept
-    assert judge(out, exact, plain).correct
+    assert judge(out, exact, plain, summed=qkv[2]).correct
 
 
 @pytest.mark.parametrize("causal", [False, True])
