@@ -130,14 +130,14 @@ def test_a_setting_survives_other_pages_and_a_change_of_language(page: Page, nam
     wanted = str(value_of(first_number(page)) + 1)
     enter(page, first_number(page), wanted)
     address = settings_in(page)
-    for other in PAGES:
-        page.locator(f".st-key-fa-link-bar-{other if other != name else 'current'} a").click()
+    for other in (*PAGES, name):
+        page.locator(".st-key-fa-menu-links").get_by_role(
+            "link", name=translate("en", f"frame.page.{other}")
+        ).click()
         expect(page.locator(".st-key-fa-link-bar-current")).to_have_text(
             translate("en", f"frame.page.{other}")
         )
         wait_ready(page)
-    if PAGES[-1] != name:
-        page.locator(f".st-key-fa-link-bar-{name} a").click()
     page.get_by_text(LANGUAGES["zh"], exact=True).click()
     expect(page.locator(".st-key-fa-link-bar-current")).to_have_text(translate("zh", f"frame.page.{name}"))
     wait_ready(page)
@@ -204,8 +204,7 @@ def test_the_menu_of_a_phone_unfolds_and_leads_home(page: Page, name: str) -> No
     open_page(page, name)
     expect(page.locator(".fa-brand")).to_be_hidden()
     page.locator(".st-key-fa-menu-folded button").click()
-    link = HOME if name != HOME else "current"
-    page.locator(f".st-key-fa-link-folded-{link} a").click()
+    page.get_by_role("link", name=translate("en", f"frame.page.{HOME}")).click()
     expect(page.locator(".st-key-fa-menu-folded button")).to_contain_text(
         translate("en", f"frame.page.{HOME}")
     )
