@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.driving import wait_ready
+from tests.browser.driving import READY_LIMIT_MS, wait_ready
 
 WALKS = {
     "standard": "walk=standard&n=256",
@@ -33,8 +33,14 @@ RECTS_OF_MOVING_TILE = """player => new Promise(resolve => {
 
 def open_walk(page: Page, query: str = "") -> Locator:
     page.goto(f"/tile_movement?lang=en&{query}")
+    return ready_player(page)
+
+
+def ready_player(page: Page) -> Locator:
     wait_ready(page)
-    return page.locator(".fa-player")
+    player = page.locator(".fa-player")
+    expect(player).to_be_visible(timeout=READY_LIMIT_MS)  # its script may still be on the way
+    return player
 
 
 def step_of(player: Locator) -> int:
@@ -160,8 +166,7 @@ def test_the_step_survives_a_reload(page: Page) -> None:
         at_step(player, step)
     page.wait_for_url("**step=3**")
     page.reload()
-    wait_ready(page)
-    at_step(page.locator(".fa-player"), 3)
+    at_step(ready_player(page), 3)
     expect(page.locator(".fa-player h2").first).to_have_text("V1 forward")
 
 
@@ -178,7 +183,7 @@ def test_the_step_is_reported_only_at_rest(page: Page) -> None:
 
 def test_captions_speak_chinese(page: Page) -> None:
     page.goto("/tile_movement?lang=zh&step=1")
-    wait_ready(page)
+    ready_player(page)
     expect(page.locator("[data-caption]")).to_contain_text("读入 Q₀")
 
 

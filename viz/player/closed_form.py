@@ -49,12 +49,11 @@ def _standard(shape: AttentionShape, tile: TileShape) -> ClosedForm:
         f"s = {shape.query_len:,}·{shape.key_len:,}·{shape.element_bytes} B = {scores:,} B",
         *sizes.letters,
     )
-    return ClosedForm(
-        f"4s + 2u + 2{sizes.w}",
-        f"4·{scores:,} + 2·{sizes.query:,} + 2·{sizes.key:,}",
-        4 * scores + 2 * sizes.query + 2 * sizes.key,
-        letters,
-    )
+    total = 4 * scores + 2 * sizes.query + 2 * sizes.key
+    if shape.query_len == shape.key_len:
+        return ClosedForm("4s + 4u", f"4·{scores:,} + 4·{sizes.query:,}", total, letters)
+    written_out = f"4·{scores:,} + 2·{sizes.query:,} + 2·{sizes.key:,}"
+    return ClosedForm("4s + 2u + 2w", written_out, total, letters)
 
 
 def _flash_v1(shape: AttentionShape, tile: TileShape) -> ClosedForm:
