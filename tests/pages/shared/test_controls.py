@@ -15,6 +15,12 @@ def open_in_app(name: str) -> AppTest:
     return app.switch_page(f"pages/{name}.py").run()
 
 
+def held_by(app: AppTest) -> str:
+    value = app.text_input[0].value
+    assert value is not None
+    return value
+
+
 def complaints_of(app: AppTest) -> list[str]:
     return [
         block.proto.body
@@ -34,7 +40,7 @@ def address_of(app: AppTest) -> set[str]:
 @pytest.mark.parametrize("name", WITH_NUMBERS)
 def test_what_a_widget_holds_goes_into_the_address(name: str) -> None:
     app = open_in_app(name)
-    wanted = str(int(app.text_input[0].value) + 1)
+    wanted = str(int(held_by(app)) + 1)
     app.text_input[0].set_value(wanted).run()
     assert wanted in address_of(app)
     assert complaints_of(app) == []
@@ -43,7 +49,7 @@ def test_what_a_widget_holds_goes_into_the_address(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_NUMBERS)
 def test_a_default_is_not_in_the_address(name: str) -> None:
     app = open_in_app(name)
-    default = app.text_input[0].value
+    default = held_by(app)
     app.text_input[0].set_value(str(int(default) + 1)).run()
     app.text_input[0].set_value(default).run()
     assert address_of(app) == set()
@@ -52,7 +58,7 @@ def test_a_default_is_not_in_the_address(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_NUMBERS)
 def test_a_bad_value_is_complained_of_once_and_then_forgotten(name: str) -> None:
     app = open_in_app(name)
-    default = app.text_input[0].value
+    default = held_by(app)
     app.text_input[0].set_value("abc").run()
     assert len(complaints_of(app)) == 1
     assert app.text_input[0].value == default
@@ -63,7 +69,7 @@ def test_a_bad_value_is_complained_of_once_and_then_forgotten(name: str) -> None
 @pytest.mark.parametrize("name", WITH_NUMBERS)
 def test_an_address_changed_from_outside_rules_over_the_widgets(name: str) -> None:
     app = open_in_app(name)
-    default = app.text_input[0].value
+    default = held_by(app)
     app.text_input[0].set_value(str(int(default) + 1)).run()
     app.query_params.clear()
     app.run()
