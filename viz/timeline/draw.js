@@ -105,30 +105,32 @@ function drawTailText(context, text, from, to, width, colours) {
 }
 
 export function drawAxis(context, view, width, time, format, colours) {
-  context.font = `11.5px ${colours.font}`;
-  context.textBaseline = "top";
   const x = (t) => ((t - view.from) / (view.to - view.from)) * width;
+  context.textBaseline = "top";
+  context.textAlign = "left";
+  context.font = `650 11.5px ${colours.font}`;
+  const shown = time >= view.from && time <= view.to;
+  const now = shown ? drawAxisLabel(context, format.text(time), x(time), width, colours.ink) : { left: 0, right: 0 };
+  context.font = `11.5px ${colours.font}`;
   for (const [tick, label] of axisTicks(view.from, view.to, width, format)) {
     context.strokeStyle = colours["ink-3"];
     verticalLine(context, clamp(x(tick), 1, width), 0, 4, []);
-    drawAxisLabel(context, label, x(tick), width, colours["ink-3"], null);
-  }
-  if (time >= view.from && time <= view.to) {
-    context.font = `650 11.5px ${colours.font}`;
-    drawAxisLabel(context, format.text(time), x(time), width, colours.ink, colours.surface);
+    const { left, right } = axisLabelPlace(context, label, x(tick), width);
+    if (!shown || right + 6 < now.left || left - 6 > now.right) drawAxisLabel(context, label, x(tick), width, colours["ink-3"]);
   }
 }
 
-function drawAxisLabel(context, label, at, width, colour, ground) {
+function axisLabelPlace(context, label, at, width) {
   const size = context.measureText(label).width;
   const left = clamp(at - size / 2, 0, width - size);
-  if (ground) {
-    context.fillStyle = ground;
-    context.fillRect(left - 6, 4, size + 12, AXIS - 4);
-  }
-  context.textAlign = "left";
+  return { left, right: left + size };
+}
+
+function drawAxisLabel(context, label, at, width, colour) {
+  const place = axisLabelPlace(context, label, at, width);
   context.fillStyle = colour;
-  context.fillText(label, left, 6);
+  context.fillText(label, place.left, 6);
+  return place;
 }
 
 export function outlineBlock(context, panel, block, x, width, colours) {

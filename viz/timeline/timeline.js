@@ -59,6 +59,7 @@ export function createTimeline(root, firstData) {
 
   function draw(now) {
     pending = 0;
+    if (!root.clientWidth) return; // hidden, or on its way out of the page
     if (state.playing) advance(now);
     if (baseStale) colours = readColours(root);
     for (const drawn of parts.panels) drawPanel(drawn);
