@@ -29,7 +29,7 @@ def judge(out: Tensor, exact: Tensor, plain: Tensor, *, summed: Tensor) -> Verdi
     if reason:
         return Verdict(correct=False, reason=reason)
     norm, root_count = exact.norm().item(), sqrt(exact.numel())
-    rounding = ALLOWED_ROUNDINGS * summed.norm(dtype=torch.float32).item() / sqrt(summed.numel())
+    rounding = ALLOWED_ROUNDINGS * summed.double().norm().item() / sqrt(summed.numel())
     error, largest_error = _errors(out, exact)
     yardstick, largest_yardstick = _errors(plain, exact)
     near = error <= ALLOWED_RATIO * yardstick + rounding * root_count

@@ -24,7 +24,8 @@ def assert_right(out, lse, q, k, v, *, causal, scale=None):
     assert verdict.correct, verdict
     unseeing = exact_lse == float("-inf")
     assert torch.equal(lse == float("-inf"), unseeing)
-    seen_lse, plain_lse = exact_lse[~unseeing], exact_lse[~unseeing].float()
+    _, single_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal, scale=scale)
+    seen_lse, plain_lse = exact_lse[~unseeing], single_lse[~unseeing]
     lse_verdict = judge(lse[~unseeing], seen_lse, plain_lse, summed=seen_lse) if seen_lse.numel() else None
     assert lse_verdict is None or lse_verdict.correct, lse_verdict
 
