@@ -19,7 +19,7 @@ export function paintLane(canvas, walk, width, colours) {
   else paintShares(pen, walk, x, colours);
 }
 
-export function groupOf(kind) {
+function groupOf(kind) {
   if (kind === KIND.LOAD) return "read";
   return kind === KIND.STORE ? "write" : "compute";
 }
