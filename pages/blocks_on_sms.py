@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from kernels.placements import recorded_placements
+from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
+from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline, short_problem_words
+from pages.shared.blocks_on_sms.settings import MEASURED, Settings, resolve, shape_of, tile_of
+from pages.shared.blocks_on_sms.words import assumptions, measured_notice, model_notice
 from pages.shared.cards import draw_cards, draw_points
 from pages.shared.components import mount
 from pages.shared.controls import Controls, open_controls
 from pages.shared.frame import Page, open_page
-from pages.shared.sms_cards import measured_cards, model_cards
-from pages.shared.sms_panels import measured_timeline, modelled_timeline, short_problem_words
-from pages.shared.sms_settings import MEASURED, Settings, resolve, shape_of, tile_of
-from pages.shared.sms_words import assumptions, measured_notice, model_notice
 from simulator.gpu import GPUS, gpu_named
 from simulator.launch import Kernel, Order
 from simulator.modelled_run import model_run

@@ -4,7 +4,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.bench_cards import (
+from pages.shared.controls import open_controls
+from pages.shared.frame import ROOT, Page, open_page
+from pages.shared.live_gpu.cards import (
     card_head,
     gpu_card,
     how_it_was_measured,
@@ -12,18 +14,16 @@ from pages.shared.bench_cards import (
     problem_text,
     provenance_chip,
 )
-from pages.shared.bench_panel import draw_run, draw_settings, poll_interval_s, the_desk
-from pages.shared.bench_run import command_is_replaced
-from pages.shared.bench_settings import Settings, lengths, resolve, shown_length
-from pages.shared.bench_source import Shown, choose_source
-from pages.shared.bench_table import verdict_table
-from pages.shared.controls import open_controls
-from pages.shared.frame import ROOT, Page, open_page
-from pages.shared.gpu_here import GpuHere, find_gpu
+from pages.shared.live_gpu.gpu_here import GpuHere, find_gpu
+from pages.shared.live_gpu.panel import draw_run, draw_settings, poll_interval_s, the_desk
+from pages.shared.live_gpu.run import command_is_replaced
+from pages.shared.live_gpu.settings import Settings, lengths, resolve, shown_length
+from pages.shared.live_gpu.source import Shown, choose_source
+from pages.shared.live_gpu.table import verdict_table
 from viz.speed import format_length
 from viz.timing import throughput_figure, time_figure
 
-STYLE = ROOT / "pages" / "shared" / "bench.css"
+STYLE = ROOT / "pages" / "shared" / "live_gpu" / "live_gpu.css"
 
 
 def draw_page() -> None:

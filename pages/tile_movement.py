@@ -8,7 +8,13 @@ from pages.shared.cached import WALKS
 from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
-from pages.shared.tile_settings import TileSettings, problem_of, resolve, sram_elements_of, walk_of_settings
+from pages.shared.tile_movement.settings import (
+    TileSettings,
+    problem_of,
+    resolve,
+    sram_elements_of,
+    walk_of_settings,
+)
 from simulator.gpu import GPUS, gpu_named
 from viz import player
 from viz.player.captions import PLACEHOLDERS

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pages.shared.bench_run import COMMAND_VARIABLE
+from pages.shared.live_gpu.run import COMMAND_VARIABLE
 from tests.browser.driving import READY_LIMIT_MS, serve, wait_ready
 from tests.pages import fake_bench
 

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from kernels.placements import recorded_placements
+from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
+from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
+from pages.shared.blocks_on_sms.settings import MOST_BLOCKS, ROW_CHOICES, Settings, resolve, shape_of, tile_of
+from pages.shared.blocks_on_sms.words import assumptions, measured_notice, model_notice
 from pages.shared.catalogue import LANGUAGES, load_catalogue, translate
-from pages.shared.sms_cards import measured_cards, model_cards
-from pages.shared.sms_panels import measured_timeline, modelled_timeline
-from pages.shared.sms_settings import MOST_BLOCKS, ROW_CHOICES, Settings, resolve, shape_of, tile_of
-from pages.shared.sms_words import assumptions, measured_notice, model_notice
 from simulator.gpu import GPUS, gpu_named
 from simulator.launch import Kernel, Order
 from simulator.modelled_run import model_run

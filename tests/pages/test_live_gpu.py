@@ -11,13 +11,13 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from kernels.results import IMPLEMENTATIONS, Environment, Recording, read, write
-from pages.shared import bench_settings, bench_source
-from pages.shared.bench_panel import the_desk
-from pages.shared.bench_run import COMMAND_VARIABLE, BenchRun, Outcome
-from pages.shared.bench_settings import Settings, arguments, resolve, select
-from pages.shared.bench_source import choose_source
 from pages.shared.catalogue import translate
 from pages.shared.frame import ROOT
+from pages.shared.live_gpu import settings, source
+from pages.shared.live_gpu.panel import the_desk
+from pages.shared.live_gpu.run import COMMAND_VARIABLE, BenchRun, Outcome
+from pages.shared.live_gpu.settings import Settings, arguments, resolve, select
+from pages.shared.live_gpu.source import choose_source
 from tests.pages import fake_bench
 
 PATIENCE_S = 30.0
@@ -169,7 +169,7 @@ def test_without_a_gpu_a_sentence_stands_where_the_run_controls_would(
     monkeypatch: pytest.MonkeyPatch, gate: Path
 ) -> None:
     monkeypatch.delenv(COMMAND_VARIABLE)
-    monkeypatch.setattr("pages.shared.gpu_here.find_gpu", lambda: None)
+    monkeypatch.setattr("pages.shared.live_gpu.gpu_here.find_gpu", lambda: None)
     app = open_live()
     assert [button.key for button in app.button if str(button.key).startswith("live_gpu.st")] == []
     assert "make app" in html_of(app)
@@ -224,13 +224,13 @@ def test_a_recording_is_filtered_by_the_settings(monkeypatch: pytest.MonkeyPatch
     )
     write(Recording(environment, results), tmp_path / "forward_x.jsonl")
     assert read(tmp_path / "forward_x.jsonl").results == results
-    monkeypatch.setattr(bench_source, "RECORDED", tmp_path)
-    bench_source.latest_recording.cache_clear()
+    monkeypatch.setattr(source, "RECORDED", tmp_path)
+    source.latest_recording.cache_clear()
     try:
         settings = Settings(head_dim="64", causal=True, longest="1024", cudnn=False)
         shown = choose_source(None, settings)
     finally:
-        bench_source.latest_recording.cache_clear()
+        source.latest_recording.cache_clear()
     assert not shown.live
     assert {each.implementation for each in shown.results} == set(IMPLEMENTATIONS) - {"cudnn"}
     assert {(s.query_len, s.head_dim, s.causal) for s in (each.shape for each in shown.results)} == {
@@ -251,5 +251,5 @@ def test_the_page_imports_neither_torch_nor_triton() -> None:
 
 
 def test_each_implementation_of_the_bench_has_a_switch() -> None:
-    assert bench_settings.implementations(Settings()) == list(IMPLEMENTATIONS)
+    assert settings.implementations(Settings()) == list(IMPLEMENTATIONS)
     assert resolve(Settings()) == (Settings(), [])

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from kernels.results import BenchResult, Environment
-from pages.shared.bench_settings import Settings
-from pages.shared.bench_source import Shown
-from pages.shared.gpu_here import GpuHere
+from pages.shared.live_gpu.gpu_here import GpuHere
+from pages.shared.live_gpu.settings import Settings
+from pages.shared.live_gpu.source import Shown
 from viz.speed import Text, clocks_text, format_length
 from viz.units import format_capacity
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from kernels.placements import RecordedPlacement
+from pages.shared.blocks_on_sms.panels import fit_words, measured_words, problem_words
 from pages.shared.cards import Card, Table
 from pages.shared.frame import Page
-from pages.shared.sms_panels import fit_words, measured_words, problem_words
 from simulator.gpu import GpuSpec
 from simulator.launch import Launch
 from simulator.modelled_run import ModelledRun, refit_run

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from kernels.results import BenchResult, Environment, Progress, Unavailable, parse_line
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COMMAND_VARIABLE = "FLASH_BENCH_COMMAND"
 GRACE_S = 5.0  # between asking the child to end and ending it
 ERROR_LINES = 12  # of the child's standard error, kept for the sentence on a crash

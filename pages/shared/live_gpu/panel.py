@@ -9,17 +9,17 @@ from html import escape
 import streamlit as st
 
 from kernels.results import IMPLEMENTATIONS
-from pages.shared.bench_cards import problem_text
-from pages.shared.bench_run import BenchDesk, BenchRun, Outcome, RunState, bench_command
-from pages.shared.bench_settings import (
+from pages.shared.controls import Controls
+from pages.shared.frame import Page
+from pages.shared.live_gpu.cards import problem_text
+from pages.shared.live_gpu.run import BenchDesk, BenchRun, Outcome, RunState, bench_command
+from pages.shared.live_gpu.settings import (
     LENGTHS,
     LONGEST,
     Settings,
     arguments,
     implementations,
 )
-from pages.shared.controls import Controls
-from pages.shared.frame import Page
 from viz.speed import format_length
 
 POLL_S = 1.0

@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from kernels.results import BenchResult, Environment, Recording, read
-from pages.shared.bench_run import BenchRun, Outcome
-from pages.shared.bench_settings import LONGEST, Settings, lengths, same_run, select, shown_length
+from pages.shared.live_gpu.run import BenchRun, Outcome
+from pages.shared.live_gpu.settings import LONGEST, Settings, lengths, same_run, select, shown_length
 
-RECORDED = Path(__file__).parents[2] / "kernels" / "recorded"
+RECORDED = Path(__file__).parents[3] / "kernels" / "recorded"
 
 
 @dataclass(frozen=True, slots=True)

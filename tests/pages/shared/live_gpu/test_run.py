@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kernels.results import BenchResult, Environment, Progress, Unavailable, json_line
-from pages.shared import bench_run
-from pages.shared.bench_run import BenchDesk, BenchRun, Outcome, RunState, bench_command
-from pages.shared.gpu_here import parse_smi
+from pages.shared.live_gpu import run as bench_run
+from pages.shared.live_gpu.gpu_here import parse_smi
+from pages.shared.live_gpu.run import BenchDesk, BenchRun, Outcome, RunState, bench_command
 from simulator.problem import AttentionShape
 
 PATIENCE_S = 30.0  # a bound on waiting for a child, far above what it takes

@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from pages.shared.cached import WALKS
-from pages.shared.tile_settings import TileSettings, problem_of, resolve, shape_of, sram_elements_of, tile_of
+from pages.shared.tile_movement.settings import (
+    TileSettings,
+    problem_of,
+    resolve,
+    shape_of,
+    sram_elements_of,
+    tile_of,
+)
 from simulator.gpu import GPUS, gpu_named
 from simulator.problem import TileShape
 from viz.player.limits import MAX_TILE_PAIRS, shared_bytes_needed, tile_pairs

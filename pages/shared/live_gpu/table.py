@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from kernels.results import BenchResult, median_ms, ratio, tflops
-from pages.shared.bench_settings import implementations, shown_length
-from pages.shared.bench_source import Shown
+from pages.shared.live_gpu.settings import implementations, shown_length
+from pages.shared.live_gpu.source import Shown
 from viz.speed import (
     Text,
     describe,
