@@ -1,11 +1,14 @@
 """Home: what this is, and the views that answer its questions. Start it with `streamlit run app.py`."""
 
+from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
 from streamlit.runtime import exists as served_by_streamlit
 
+from kernels.results import ratio
 from pages.shared.frame import HOME, Page, existing_pages, link_to, open_page
+from pages.shared.live_gpu.source import latest_recording
 from simulator.algorithms.flash_v1 import trace_flash_v1
 from simulator.algorithms.flash_v2 import trace_flash_v2
 from simulator.gpu import gpu_named
@@ -22,34 +25,68 @@ ROW_BLOCK = TileShape(query_rows=128, key_rows=64)
 def draw_home() -> None:
     page = open_page(HOME)
     page.title("home.title", "home.lead")
-    facts = {"tile_movement": written_by_v1_and_v2, "blocks_on_sms": blocks_of_v1_and_v2}
+    facts = {
+        "tile_movement": written_by_v1_and_v2,
+        "blocks_on_sms": blocks_of_v1_and_v2,
+        "live_gpu": speed_over_sdpa_flash,
+    }
     views = existing_pages()[1:]
     for name, column in zip(views, st.columns(len(views)), strict=True):
         with column, st.container(key=f"fa-view-{name}", height="stretch"):
-            fact = facts[name](page) if name in facts else ""
-            _draw_view(page, name, fact)
+            _draw_view(page, name, facts[name](page))
 
 
-def written_by_v1_and_v2(page: Page) -> str:
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One sentence with numbers, and where they come from."""
+
+    sentence: str
+    provenance: str
+
+
+def written_by_v1_and_v2(page: Page) -> Fact:
     """What the two algorithms write to HBM for one head."""
     v1, v2 = (
         format_traffic(traffic_of(trace(ONE_HEAD, TILE)).written_bytes)
         for trace in (trace_flash_v1, trace_flash_v2)
     )
-    return page.text("home.tile_movement.fact", v1=v1, v2=v2, n=ONE_HEAD.query_len, d=ONE_HEAD.head_dim)
+    sentence = page.text("home.tile_movement.fact", v1=v1, v2=v2, n=ONE_HEAD.query_len, d=ONE_HEAD.head_dim)
+    return Fact(sentence, page.text("home.exact"))
 
 
-def blocks_of_v1_and_v2(page: Page) -> str:
+def blocks_of_v1_and_v2(page: Page) -> Fact:
     """How many thread blocks the two algorithms launch, beside the SMs there are."""
     heads, gpu = EIGHT_HEADS.query_heads, gpu_named("h200")
     v2 = heads * query_tile_count(EIGHT_HEADS, ROW_BLOCK)
-    return page.text("home.blocks_on_sms.fact", v1=heads, v2=v2, sms=gpu.sm_count, gpu=gpu.name)
+    sentence = page.text("home.blocks_on_sms.fact", v1=heads, v2=v2, sms=gpu.sm_count, gpu=gpu.name)
+    return Fact(sentence, page.text("home.exact"))
 
 
-def _draw_view(page: Page, name: str, fact: str) -> None:
+def speed_over_sdpa_flash(page: Page) -> Fact | None:
+    """How our kernel did against SDPA flash on every problem of the recording; None where none is shipped."""
+    recording = latest_recording()
+    if recording is None:
+        return None
+    flash = {result.shape: result for result in recording.results if result.implementation == "flash"}
+    ours = [result for result in recording.results if result.implementation == "flash_v2"]
+    ratios = [ratio(result, flash[result.shape]).value for result in ours]
+    lengths = [result.shape.query_len for result in ours]
+    sentence = page.text(
+        "home.live_gpu.fact",
+        count=len(ours),
+        shortest=min(lengths),
+        longest=max(lengths),
+        low=min(ratios),
+        high=max(ratios),
+    )
+    where = {"gpu": recording.environment.gpu, "date": recording.environment.date[:10]}
+    return Fact(sentence, page.text("home.measured", **where))
+
+
+def _draw_view(page: Page, name: str, fact: Fact | None) -> None:
     question, lead = (escape(page.text(f"home.{name}.{part}")) for part in ("question", "lead"))
     answer = (
-        f"<p class='fa-fact'>{escape(fact)} <span>{escape(page.text('home.exact'))}</span></p>"
+        f"<p class='fa-fact'>{escape(fact.sentence)} <span>{escape(fact.provenance)}</span></p>"
         if fact
         else ""
     )
