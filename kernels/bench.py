@@ -18,6 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import TextIO
 
+from kernels.arguments import at_least_one, integers, names_among
 from kernels.environment import describe, why_unavailable
 from kernels.results import IMPLEMENTATIONS, BenchResult, Environment, Progress, Record, json_line
 from simulator.problem import AttentionShape
@@ -92,8 +93,8 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         return Plan(
             shapes=tuple(_shapes(asked)),
             dtype=asked.dtype,
-            implementations=tuple(_implementations(asked.implementations)),
-            rounds=_at_least_one("rounds", asked.rounds),
+            implementations=tuple(names_among("implementations", asked.implementations, IMPLEMENTATIONS)),
+            rounds=at_least_one("rounds", asked.rounds),
             commit=asked.commit,
             out=asked.out,
         )
@@ -102,9 +103,9 @@ def plan_of(arguments: Sequence[str]) -> Plan:
 
 
 def _shapes(asked: argparse.Namespace) -> Iterator[AttentionShape]:
-    tokens, hidden = _at_least_one("tokens", asked.tokens), _at_least_one("hidden", asked.hidden)
+    tokens, hidden = at_least_one("tokens", asked.tokens), at_least_one("hidden", asked.hidden)
     masks = {"no": (False,), "yes": (True,), "both": (False, True)}[asked.causal]
-    head_dims, lengths = _integers("head_dims", asked.head_dims), _integers("lengths", asked.lengths)
+    head_dims, lengths = integers("head_dims", asked.head_dims), integers("lengths", asked.lengths)
     for head_dim, causal, length in product(head_dims, masks, lengths):
         heads = max(1, hidden // head_dim)
         yield AttentionShape(
@@ -117,27 +118,6 @@ def _shapes(asked: argparse.Namespace) -> Iterator[AttentionShape]:
             kv_heads=heads,
             element_bytes=_ELEMENT_BYTES[asked.dtype],
         )
-
-
-def _integers(name: str, text: str) -> list[int]:
-    try:
-        return [_at_least_one(name, int(item)) for item in text.split(",")]
-    except ValueError:
-        raise ValueError(f"{name} must be whole numbers from 1 up with commas between, got {text}") from None
-
-
-def _at_least_one(name: str, value: int) -> int:
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
-    return value
-
-
-def _implementations(text: str) -> list[str]:
-    names = text.split(",")
-    for name in names:
-        if name not in IMPLEMENTATIONS:
-            raise ValueError(f"implementations must be among {', '.join(IMPLEMENTATIONS)}, got {name}")
-    return list(dict.fromkeys(names))
 
 
 def run(plan: Plan, sink: _Sink, stop: _StopFlag) -> None:

@@ -86,6 +86,7 @@ def limits_of(device: torch.device) -> DeviceLimits:
         capability=capability,
         shared_bytes=getattr(properties, "shared_memory_per_block_optin", properties.shared_memory_per_block),
         l2_bytes=properties.L2_cache_size,
+        sm_count=properties.multi_processor_count,
     )
 
 

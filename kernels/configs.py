@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.problem import AttentionShape
@@ -13,7 +14,7 @@ OLDEST_CAPABILITY = (7, 5)  # Triton's compiler aborts the process on older ones
 
 @dataclass(frozen=True, slots=True)
 class KernelConfig:
-    """How a forward kernel is cut up. Rows are powers of two, at least 16."""
+    """How a kernel is cut up. Rows are powers of two, at least 16."""
 
     query_rows: int  # BLOCK_M, Br
     key_rows: int  # BLOCK_N, Bc
@@ -31,9 +32,10 @@ class DeviceLimits:
     capability: tuple[int, int]
     shared_bytes: int  # the most one block may use, opted in
     l2_bytes: int
+    sm_count: int
 
 
-INTERPRETER_LIMITS = DeviceLimits(capability=(9, 0), shared_bytes=232_448, l2_bytes=1 << 20)
+INTERPRETER_LIMITS = DeviceLimits(capability=(9, 0), shared_bytes=232_448, l2_bytes=1 << 20, sm_count=2)
 
 
 def padded_head_dim(head_dim: int) -> int:
@@ -73,9 +75,22 @@ def _float32_configs(columns: int) -> tuple[KernelConfig, ...]:
     return KernelConfig(32, 32, 4, 2 if columns <= 64 else 1), *smaller
 
 
-def choose_config(shape: AttentionShape, limits: DeviceLimits) -> KernelConfig:
-    """The first configuration that fits. Raises ValueError where none does."""
-    configs = forward_configs(shape)
+def decode_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
+    """Configurations of Flash-Decoding: the rows are the queries of all heads that share a KV head."""
+    packed_rows = shape.query_len * shape.query_heads // shape.kv_heads
+    if shape.element_bytes == 4:
+        return KernelConfig(16, 32, 4, 2), KernelConfig(16, 16, 4, 1)
+    rows = 16 if packed_rows <= 16 else 32 if packed_rows <= 32 else 64
+    return KernelConfig(rows, 64, 4, 4), KernelConfig(rows, 64, 4, 2), KernelConfig(16, 16, 4, 1)
+
+
+def choose_config(
+    shape: AttentionShape, limits: DeviceLimits, configs: Sequence[KernelConfig] = ()
+) -> KernelConfig:
+    """The first of the configurations, by default the forward kernel's, that fits. Raises ValueError where
+    none does.
+    """
+    configs = configs or forward_configs(shape)
     fitting = (config for config in configs if shared_bytes(config, shape) <= limits.shared_bytes)
     chosen = next(fitting, None)
     if chosen is None:

@@ -64,8 +64,8 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")
 
 
-def describe(device: torch.device, *, timing: str, commit: str) -> Environment:
-    """The environment of a run that begins now on `device`."""
+def describe(device: torch.device, *, timing: str, commit: str, module: str = "kernels.bench") -> Environment:
+    """The environment of a run of `module` that begins now on `device`."""
     import torch
     import triton
 
@@ -87,7 +87,7 @@ def describe(device: torch.device, *, timing: str, commit: str) -> Environment:
         cudnn=f"{cudnn // 10000}.{cudnn // 100 % 100}.{cudnn % 100}" if cudnn else "",
         python=platform.python_version(),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=shlex.join(["python", "-m", "kernels.bench", *sys.argv[1:]]),
+        command=shlex.join(["python", "-m", module, *sys.argv[1:]]),
         commit=commit or _git_commit(),
         timing=timing,
         clocks=monitor.settings(),

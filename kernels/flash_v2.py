@@ -14,6 +14,7 @@ from torch import Tensor
 
 from kernels.checks import limits_of, problem_of, split_scale
 from kernels.configs import KernelConfig, check_fits, choose_config, heads_per_group, padded_head_dim
+from kernels.events import note_end, note_start
 from kernels.primitives import (
     accumulate,
     finish_softmax,
@@ -24,10 +25,11 @@ from kernels.primitives import (
     program_tile,
     store_tile,
 )
+from simulator.launch import Order
 
 
 @triton.jit
-def _visit_key_tiles(
+def visit_key_tiles(
     row_state,  # accumulator [QUERY_ROWS, COLS], running maximum and sum [QUERY_ROWS]
     q_tile,
     k_ptr,
@@ -85,14 +87,17 @@ def flash_v2_kernel(
     heads_per_group,
     log2_scale,
     q_sign,
+    events_ptr,  # [programs, columns], or None: nothing is noted
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,  # HEAD_DIM padded to a power of two
     QUERY_ROWS: tl.constexpr,
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
+    ORDER: tl.constexpr,
 ):
+    note_start(events_ptr)
     query_tiles = tl.cdiv(query_len, QUERY_ROWS)
-    query_tile, head = program_tile(tl.program_id(0), query_tiles, heads, heads_per_group)
+    query_tile, head = program_tile(tl.program_id(0), query_tiles, heads, heads_per_group, ORDER)
     batch, query_head = head // query_heads, head % query_heads
     q_ptr = head_ptr(q_ptr, q_strides, batch, query_head)
     k_ptr = head_ptr(k_ptr, k_strides, batch, query_head // queries_per_kv)
@@ -113,7 +118,7 @@ def flash_v2_kernel(
         tl.zeros([QUERY_ROWS], tl.float32),
     )
     for MASKED in tl.static_range(2):
-        row_state = _visit_key_tiles(
+        row_state = visit_key_tiles(
             row_state,
             q_tile,
             k_ptr,
@@ -135,6 +140,7 @@ def flash_v2_kernel(
     store_tile(out_ptr, out_strides, out_tile, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
     lse_ptrs = lse_ptr + tl.cast(head, tl.int64) * query_len + queries
     tl.store(lse_ptrs, lse, mask=queries < query_len)
+    note_end(events_ptr)
 
 
 def flash_v2_forward(
@@ -181,8 +187,14 @@ def launch_flash_v2(
     causal: bool,
     scale: float | None,
     config: KernelConfig,
+    order: Order = Order.LONGEST_FIRST,
+    events: Tensor | None = None,
 ) -> None:
-    """Runs the kernel into `out` (any strides) and `lse` (contiguous), which it writes completely."""
+    """Runs the kernel into `out` (any strides) and `lse` (contiguous), which it writes completely.
+
+    `order` is that of the programs, with heads in groups that share L2 where the longest go first. With
+    `events` (events.new_events) each program notes where and when it ran.
+    """
     shape = problem_of(q, k, v, causal=causal)
     limits = limits_of(q.device)
     check_fits(config, shape, limits)
@@ -205,14 +217,16 @@ def launch_flash_v2(
             query_heads=shape.query_heads,
             queries_per_kv=shape.query_heads // shape.kv_heads,
             heads=heads,
-            heads_per_group=heads_per_group(shape, limits),
+            heads_per_group=heads_per_group(shape, limits) if order is Order.LONGEST_FIRST else 1,
             log2_scale=log2_scale,
             q_sign=q_sign,
+            events_ptr=events,
             HEAD_DIM=shape.head_dim,
             COLS=padded_head_dim(shape.head_dim),
             QUERY_ROWS=config.query_rows,
             KEY_ROWS=config.key_rows,
             CAUSAL=causal,
+            ORDER=order.value,
             num_warps=config.warps,
             num_stages=config.stages,
         )

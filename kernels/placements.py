@@ -1,41 +1,80 @@
-"""Recorded block placements that we ship: which SM each block of a launch ran on, and when.
+"""Recorded block placements: which SM each block of a launch ran on, and when.
 
-`recorded/placements/placements.json` says what was launched, on what, and how it was noted; each launch's
-`.npz` holds SM id, start and end (ns, from the first start) of each program, in the order of program ids.
+A recording is two files of one name: `.json` says what was launched, on what, and how it was noted; `.npz`
+holds, for each launch, SM id, start and end (ns, from the first start) as [kept runs, programs].
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from simulator.launch import Kernel, Launch, Order, dispatch_order, plan_launch
-from simulator.problem import AttentionShape, TileShape
+from simulator.launch import Kernel, Launch, Order, plan_launch
+from simulator.problem import AttentionShape, TileShape, query_tile_count
 from simulator.schedule import Schedule, schedule_from_events
 
-FOLDER = Path(__file__).parent / "recorded" / "placements"
+SHIPPED = Path(__file__).parent / "recorded" / "placements" / "placements.json"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedOn:
-    """Where and how a placement was recorded."""
+    """Where and how placements were recorded."""
 
     gpu: str
+    sm_count: int
     driver: str
     torch: str
     triton: str
+    python: str
     month: str  # 2026-11
+    clocks: str
     how: str
-    by: str
+    by: str  # the command, or who
+    date: str = ""  # UTC, ISO 8601; empty where only the month is known
+    commit: str = ""
+    gpc_of_sm: tuple[int, ...] = ()  # SMs of one number share a GPC; -1 or nothing where it is not known
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFacts:
+    """What was launched."""
+
+    name: str
+    kernel: str  # a simulator.launch.Kernel
+    batch: int
+    heads: int
+    length: int
+    head_dim: int
+    causal: bool
+    query_rows: int
+    key_rows: int
+    order: str  # a simulator.launch.Order
+    heads_per_group: int  # heads whose tiles of one number come together
+    launches: int  # how often it was launched to be recorded
+    kept: tuple[int, ...]  # which of these launches the file holds, from 1
+    config: str = ""
+    plain_ms: float | None = None  # median time of the kernel that notes nothing
+    noting_ms: float | None = None  # of the one that does, interleaved with it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedLaunch:
+    """One launch, run several times: columns [kept runs, programs] in the order of program ids."""
+
+    facts: LaunchFacts
+    sm: np.ndarray
+    start_ns: np.ndarray
+    end_ns: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedPlacement:
-    """One launch as it ran."""
+    """One launch as it ran once."""
 
     name: str
     recorded_on: RecordedOn
@@ -50,25 +89,97 @@ class RecordedPlacement:
 
 @cache
 def recorded_placements() -> tuple[RecordedPlacement, ...]:
-    """All placements that we ship."""
-    facts = json.loads((FOLDER / "placements.json").read_text(encoding="utf-8"))
-    recorded_on = RecordedOn(**{name: facts[name] for name in RecordedOn.__slots__})
-    return tuple(_read_placement(entry, recorded_on, facts["sm_count"]) for entry in facts["launches"])
-
-
-def _read_placement(entry: dict, recorded_on: RecordedOn, sm_count: int) -> RecordedPlacement:
-    heads, length = entry["heads"], entry["length"]
-    shape = AttentionShape(
-        length, length, entry["head_dim"], causal=entry["causal"],
-        batch=entry["batch"], query_heads=heads, kv_heads=heads,
-    )  # fmt: skip
-    tile = TileShape(entry["query_rows"], entry["key_rows"])
-    order = Order(entry["order"])
-    launch = plan_launch(Kernel(entry["kernel"]), shape, tile)
-    with np.load(FOLDER / f"{entry['name']}.npz") as columns:
-        by_block = np.argsort(dispatch_order(launch, order))  # program ids are in dispatch order
-        sm, start, end = (columns[name].astype(np.int64)[by_block] for name in ("sm", "start_ns", "end_ns"))
-    schedule = schedule_from_events(sm, start, end, sm_count=sm_count)
-    return RecordedPlacement(
-        entry["name"], recorded_on, shape, tile, order, launch, schedule, entry["launch"], entry["launches"]
+    """The placements that the walkthrough shows."""
+    return tuple(
+        placement
+        for recorded_on, launches in (read_launches(SHIPPED),)
+        for launch in launches
+        for placement in placements_of(launch, recorded_on)
     )
+
+
+def write_launches(path: Path, recorded_on: RecordedOn, launches: Sequence[RecordedLaunch]) -> None:
+    """Keeps a recording as `path` (.json) and its .npz."""
+    facts = asdict(recorded_on) | {"launches": [asdict(launch.facts) for launch in launches]}
+    path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    columns = {
+        f"{launch.facts.name}.{column}": getattr(launch, column).astype(np.int32)
+        for launch in launches
+        for column in ("sm", "start_ns", "end_ns")
+    }
+    np.savez_compressed(path.with_suffix(".npz"), **columns)
+
+
+def read_launches(path: Path) -> tuple[RecordedOn, tuple[RecordedLaunch, ...]]:
+    """The recording kept as `path` (.json) and its .npz."""
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    entries = [LaunchFacts(**entry | {"kept": tuple(entry["kept"])}) for entry in facts.pop("launches")]
+    recorded_on = RecordedOn(**facts | {"gpc_of_sm": tuple(facts.get("gpc_of_sm", ()))})
+    with np.load(path.with_suffix(".npz")) as columns:
+        launches = tuple(
+            RecordedLaunch(
+                entry,
+                *(
+                    columns[f"{entry.name}.{column}"].astype(np.int64)
+                    for column in ("sm", "start_ns", "end_ns")
+                ),
+            )
+            for entry in entries
+        )
+    return recorded_on, launches
+
+
+def shape_of(facts: LaunchFacts) -> AttentionShape:
+    """The problem that was solved."""
+    return AttentionShape(
+        facts.length, facts.length, facts.head_dim, causal=facts.causal,
+        batch=facts.batch, query_heads=facts.heads, kv_heads=facts.heads,
+    )  # fmt: skip
+
+
+def placements_of(launch: RecordedLaunch, recorded_on: RecordedOn) -> tuple[RecordedPlacement, ...]:
+    """Each kept run of a launch, its blocks numbered as in the grid."""
+    facts, shape = launch.facts, shape_of(launch.facts)
+    tile = TileShape(facts.query_rows, facts.key_rows)
+    plan = plan_launch(Kernel(facts.kernel), shape, tile)
+    by_block = np.argsort(program_blocks(facts))
+    return tuple(
+        RecordedPlacement(
+            name=facts.name,
+            recorded_on=recorded_on,
+            shape=shape,
+            tile=tile,
+            order=Order(facts.order),
+            launch=plan,
+            schedule=schedule_from_events(
+                sm[by_block], start_ns[by_block], end_ns[by_block], sm_count=recorded_on.sm_count
+            ),
+            launch_number=number,
+            launches_recorded=facts.launches,
+        )
+        for number, sm, start_ns, end_ns in zip(
+            facts.kept, launch.sm, launch.start_ns, launch.end_ns, strict=True
+        )
+    )
+
+
+def program_blocks(facts: LaunchFacts) -> np.ndarray:
+    """Which block of the grid each program is, [programs] int: primitives.program_tile on the host.
+
+    A program's head counts over the batch with heads fastest; the grid of V2 counts the batch faster.
+    """
+    all_heads = facts.batch * facts.heads
+    if Kernel(facts.kernel) is Kernel.V1_FORWARD:
+        return np.arange(all_heads)
+    query_tiles = query_tile_count(shape_of(facts), TileShape(facts.query_rows, facts.key_rows))
+    groups = np.array_split(
+        np.arange(all_heads), range(facts.heads_per_group, all_heads, facts.heads_per_group)
+    )
+    tiles = np.arange(query_tiles)[:, None]
+    if facts.order == Order.LONGEST_FIRST:
+        tiles = tiles[::-1]
+    batch_heads = [(group // facts.heads, group % facts.heads) for group in groups]
+    blocks = np.concatenate(
+        [(tiles + query_tiles * (batch + facts.batch * head)).ravel() for batch, head in batch_heads]
+    )
+    return blocks[::-1] if facts.order == Order.REVERSED else blocks

@@ -135,14 +135,20 @@ def key_tile_bounds(
 
 
 @triton.jit
-def program_tile(program, query_tiles, heads, heads_per_group):
-    """The query tile and the head (over the batch) of a program.
+def program_tile(program, query_tiles, heads, heads_per_group, ORDER: tl.constexpr):
+    """The query tile and the head (over the batch) of a program. Programs start in order.
 
-    Programs start in order. Inside a group of heads, whose keys and values share L2, the last query tiles
-    come first: under a causal mask they are the longest, and short ones fill the tail.
+    ORDER is a value of simulator.launch.Order. Inside a group of heads, whose keys and values share L2, tiles
+    of one number come together: the first ones first, or, longest first, the last ones, which under a causal
+    mask see the most keys, so that short ones fill the tail. Reversed is natural order backwards.
     """
+    if ORDER == "reversed":
+        program = query_tiles * heads - 1 - program
     group = program // (heads_per_group * query_tiles)
     first_head = group * heads_per_group
     heads_here = tl.minimum(heads - first_head, heads_per_group)
     inside = program - first_head * query_tiles
-    return query_tiles - 1 - inside // heads_here, first_head + inside % heads_here
+    query_tile = inside // heads_here
+    if ORDER == "longest_first":
+        query_tile = query_tiles - 1 - query_tile
+    return query_tile, first_head + inside % heads_here

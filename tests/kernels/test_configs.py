@@ -24,7 +24,7 @@ from simulator.gpu import GPUS
 from simulator.problem import AttentionShape
 
 LIMITS = {
-    DeviceLimits(gpu.compute_capability, gpu.max_shared_bytes_per_block, gpu.l2_bytes)
+    DeviceLimits(gpu.compute_capability, gpu.max_shared_bytes_per_block, gpu.l2_bytes, gpu.sm_count)
     for gpu in GPUS.values()
     if gpu.compute_capability >= OLDEST_CAPABILITY
 }
@@ -45,8 +45,8 @@ def test_every_gpu_of_the_table_has_a_configuration(shape):
 def test_the_first_configuration_that_fits_is_chosen():
     shape = AttentionShape(1000, 1000, 128, element_bytes=2)
     first, second, *_ = forward_configs(shape)
-    roomy = DeviceLimits((9, 0), shared_bytes(first, shape), l2_bytes=1)
-    tight = DeviceLimits((9, 0), shared_bytes(first, shape) - 1, l2_bytes=1)
+    roomy = DeviceLimits((9, 0), shared_bytes(first, shape), l2_bytes=1, sm_count=1)
+    tight = DeviceLimits((9, 0), shared_bytes(first, shape) - 1, l2_bytes=1, sm_count=1)
     assert choose_config(shape, roomy) == first
     assert choose_config(shape, tight) == second
 
@@ -54,7 +54,7 @@ def test_the_first_configuration_that_fits_is_chosen():
 def test_a_configuration_that_does_not_fit_names_both_numbers():
     """D-7 (C32): 128x128 at head dim 256 with 4 stages on an RTX 4090."""
     shape = AttentionShape(1000, 1000, 256)
-    limits = DeviceLimits((8, 9), 101_376, 72 << 20)
+    limits = DeviceLimits((8, 9), 101_376, 72 << 20, 128)
     with pytest.raises(ValueError, match="shared memory") as refusal:
         check_fits(KernelConfig(128, 128, 8, 4), shape, limits)
     needed = 128 * 512 + 4 * 2 * 128 * 512 + 2048
@@ -65,7 +65,7 @@ def test_a_configuration_that_does_not_fit_names_both_numbers():
 
 def test_a_device_too_small_for_any_configuration_is_refused():
     with pytest.raises(ValueError, match="bytes of shared memory, has 1024"):
-        choose_config(AttentionShape(1, 1, 64), DeviceLimits((9, 0), 1024, 1024))
+        choose_config(AttentionShape(1, 1, 64), DeviceLimits((9, 0), 1024, 1024, 1))
 
 
 @pytest.mark.parametrize(("head_dim", "columns"), [(1, 16), (16, 16), (17, 32), (80, 128), (256, 256)])
@@ -74,7 +74,7 @@ def test_head_dims_are_padded_to_what_a_tile_can_have(head_dim, columns):
 
 
 def test_heads_share_l2_only_under_a_causal_mask():
-    limits = DeviceLimits((9, 0), 232_448, l2_bytes=60 << 20)
+    limits = DeviceLimits((9, 0), 232_448, l2_bytes=60 << 20, sm_count=132)
     kv_bytes = 2 * 16384 * 64 * 2
     causal = AttentionShape(16384, 16384, 64, causal=True, query_heads=8, kv_heads=8)
     assert heads_per_group(causal, limits) == (30 << 20) // kv_bytes

@@ -5,7 +5,9 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.placements import LaunchFacts, program_blocks
 from kernels.primitives import key_tile_bounds, online_softmax_update, program_tile
+from simulator.launch import Order
 from simulator.problem import (
     AttentionShape,
     TileShape,
@@ -54,25 +56,46 @@ def _needs_mask(shape, tile, query_tile, key_tile):
 
 
 @triton.jit
-def _store_order(order_ptr, query_tiles, heads, heads_per_group):
+def _store_order(order_ptr, query_tiles, heads, heads_per_group, ORDER: tl.constexpr):
     program = tl.program_id(0)
-    query_tile, head = program_tile(program, query_tiles, heads, heads_per_group)
+    query_tile, head = program_tile(program, query_tiles, heads, heads_per_group, ORDER)
     tl.store(order_ptr + 2 * program, query_tile)
     tl.store(order_ptr + 2 * program + 1, head)
 
 
+def order_of_programs(device, query_tiles, heads, heads_per_group, order):
+    found = torch.full((query_tiles * heads, 2), -1, dtype=torch.int32, device=device)
+    _store_order[(len(found),)](found, query_tiles, heads, heads_per_group, order.value)
+    return found.tolist()
+
+
 @pytest.mark.parametrize("heads_per_group", [1, 2, 3, 5, 100])
 def test_every_tile_of_every_head_has_one_program_the_longest_first(device, heads_per_group):
-    query_tiles, heads = 4, 5
-    order = torch.full((query_tiles * heads, 2), -1, dtype=torch.int32, device=device)
-    _store_order[(len(order),)](order, query_tiles, heads, heads_per_group)
     expected = [
         [query_tile, head]
-        for first in range(0, heads, heads_per_group)
-        for query_tile in reversed(range(query_tiles))
-        for head in range(first, min(first + heads_per_group, heads))
+        for first in range(0, 5, heads_per_group)
+        for query_tile in reversed(range(4))
+        for head in range(first, min(first + heads_per_group, 5))
     ]
-    assert order.tolist() == expected
+    assert order_of_programs(device, 4, 5, heads_per_group, Order.LONGEST_FIRST) == expected
+
+
+def test_natural_order_counts_query_tiles_first_and_reversed_is_its_mirror(device):
+    natural = [[query_tile, head] for head in range(5) for query_tile in range(4)]
+    assert order_of_programs(device, 4, 5, 1, Order.NATURAL) == natural
+    assert order_of_programs(device, 4, 5, 1, Order.REVERSED) == natural[::-1]
+
+
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("heads_per_group", [1, 2, 6])
+def test_a_recording_names_the_block_that_a_program_computed(device, order, heads_per_group):
+    group = heads_per_group if order is Order.LONGEST_FIRST else 1
+    facts = LaunchFacts("x", "v2_forward", 2, 3, 64, 16, True, 16, 16, order.value, group, 1, (1,))
+    right = [
+        query_tile + 4 * (head // 3 + 2 * (head % 3))
+        for query_tile, head in order_of_programs(device, 4, 6, group, order)
+    ]
+    assert program_blocks(facts).tolist() == right
 
 
 @triton.jit
