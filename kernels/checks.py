@@ -26,14 +26,16 @@ def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionSha
         if tensor.ndim != 4:
             raise ValueError(f"{name} must be [batch, heads, length, head_dim], got {tensor.ndim} dimensions")
         if tensor.dtype not in _DTYPES:
-            raise ValueError(f"{name} must be float16 or float32, got {_name(tensor.dtype)}")
+            raise ValueError(f"{name} must be float16 or float32, got {_plain(tensor.dtype)}")
         if tensor.dtype != q.dtype:
-            raise ValueError(f"{name} must have the dtype of q ({_name(q.dtype)}), got {_name(tensor.dtype)}")
+            raise ValueError(
+                f"{name} must have the dtype of q ({_plain(q.dtype)}), got {_plain(tensor.dtype)}"
+            )
         if tensor.device != q.device:
             raise ValueError(f"{name} must be on the device of q ({q.device}), got {tensor.device}")
         if tensor.requires_grad and torch.is_grad_enabled():
             raise ValueError(
-                f"{name} must not require a gradient, since only the forward exists: use torch.no_grad"
+                f"{name} must not require a gradient here: use kernels.attention, or torch.no_grad"
             )
     batch, kv_heads, key_len, head_dim = k.shape
     if v.shape != k.shape:
@@ -55,12 +57,26 @@ def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionSha
     )
 
 
+def check_like(like: Tensor, **tensors: Tensor) -> None:
+    """Raises ValueError naming the first tensor that has not the shape, dtype and device of `like`."""
+    for name, tensor in tensors.items():
+        for what in ("shape", "dtype", "device"):
+            must, found = getattr(like, what), getattr(tensor, what)
+            if found != must:
+                raise ValueError(f"{name} must have the {what} {_plain(must)}, got {_plain(found)}")
+
+
+def default_scale(head_dim: int) -> float:
+    """1 / sqrt(head_dim), of the true head dim."""
+    return 1 / sqrt(head_dim)
+
+
 def split_scale(scale: float | None, head_dim: int) -> tuple[int, float]:
     """The sign of the scale, which goes to Q, and its size in powers of two, which is always positive.
 
     The default is 1 / sqrt(head_dim), of the true head dim. A scale of 0 becomes Q x 0 with size 1.
     """
-    scale = 1 / sqrt(head_dim) if scale is None else scale
+    scale = default_scale(head_dim) if scale is None else scale
     size = abs(scale) * log2(e)
     if not isfinite(scale) or size > _LARGEST:
         raise ValueError(f"scale must be finite in float32, got {scale}")
@@ -90,5 +106,5 @@ def limits_of(device: torch.device) -> DeviceLimits:
     )
 
 
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+def _plain(value: object) -> str:
+    return str(tuple(value)) if isinstance(value, torch.Size) else str(value).removeprefix("torch.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simulator.problem import AttentionShape
@@ -35,6 +35,7 @@ class DeviceLimits:
     sm_count: int
 
 
+SharedBytes = Callable[[KernelConfig, AttentionShape], int]
 INTERPRETER_LIMITS = DeviceLimits(capability=(9, 0), shared_bytes=232_448, l2_bytes=1 << 20, sm_count=2)
 
 
@@ -84,23 +85,51 @@ def decode_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     return KernelConfig(rows, 64, 4, 4), KernelConfig(rows, 64, 4, 2), KernelConfig(16, 16, 4, 1)
 
 
+def backward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
+    """Configurations of the backward kernels: the fastest on an H200 first, then ever smaller ones."""
+    columns = padded_head_dim(shape.head_dim)
+    smaller = KernelConfig(32, 32, 4, 1), KernelConfig(16, 16, 4, 1)
+    if shape.element_bytes == 4:
+        return (KernelConfig(16, 32, 4, 1), *smaller[1:]) if columns <= 128 else smaller[1:]
+    if columns > 128:
+        return KernelConfig(32, 64, 8, 2), *smaller
+    if columns > 64:
+        return KernelConfig(64, 128, 8, 3), KernelConfig(64, 64, 8, 2), *smaller
+    return KernelConfig(64, 64, 4, 3), KernelConfig(64, 64, 4, 2), *smaller
+
+
+def backward_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
+    """Shared memory that a backward kernel needs at most: K and V tiles, Q and dO tiles for each stage, P
+    and dS, barriers.
+    """
+    rows = 2 * config.key_rows + 2 * config.stages * config.query_rows
+    row_bytes = padded_head_dim(shape.head_dim) * shape.element_bytes
+    return row_bytes * rows + 2 * config.query_rows * config.key_rows * 4 + _BARRIER_BYTES
+
+
 def choose_config(
-    shape: AttentionShape, limits: DeviceLimits, configs: Sequence[KernelConfig] = ()
+    shape: AttentionShape,
+    limits: DeviceLimits,
+    configs: Sequence[KernelConfig] = (),
+    *,
+    bound: SharedBytes = shared_bytes,
 ) -> KernelConfig:
     """The first of the configurations, by default the forward kernel's, that fits. Raises ValueError where
     none does.
     """
     configs = configs or forward_configs(shape)
-    fitting = (config for config in configs if shared_bytes(config, shape) <= limits.shared_bytes)
+    fitting = (config for config in configs if bound(config, shape) <= limits.shared_bytes)
     chosen = next(fitting, None)
     if chosen is None:
-        check_fits(configs[-1], shape, limits)
+        check_fits(configs[-1], shape, limits, bound=bound)
     return chosen or configs[-1]
 
 
-def check_fits(config: KernelConfig, shape: AttentionShape, limits: DeviceLimits) -> None:
+def check_fits(
+    config: KernelConfig, shape: AttentionShape, limits: DeviceLimits, *, bound: SharedBytes = shared_bytes
+) -> None:
     """Raises ValueError with the bytes needed and the bytes there are."""
-    needed = shared_bytes(config, shape)
+    needed = bound(config, shape)
     if needed > limits.shared_bytes:
         raise ValueError(
             f"config ({config}) needs {needed} bytes of shared memory, has {limits.shared_bytes}"
