@@ -35,7 +35,7 @@ export function createPlayer(root, data, options = {}) {
   const transport = createTransport(host, walks, data.texts, api);
   const ledger = createLedger(host, walks, data.texts);
   const unbindKeys = bindKeys(host, api);
-  const observer = new ResizeObserver(() => (resize(), draw()));
+  const observer = new ResizeObserver(() => (host.isConnected ? (resize(), draw()) : destroy()));
   observer.observe(host);
   transport.setSpeed(state.speed);
   transport.setPlaying(false);

@@ -18,8 +18,8 @@ export function createScene(parent, walk, texts) {
   let parts = [];
   let width = 0;
 
-  const build = () => {
-    width = Math.round(card.clientWidth - horizontalPadding(card));
+  const build = (room) => {
+    width = room;
     const layout = layoutScene(walk, width, width < NARROW);
     svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
     svg.setAttribute("height", layout.height);
@@ -32,9 +32,11 @@ export function createScene(parent, walk, texts) {
 
   return {
     resize() {
-      if (Math.round(card.clientWidth - horizontalPadding(card)) !== width) build();
+      const room = Math.round(card.clientWidth - horizontalPadding(card));
+      if (room > 0 && room !== width) build(room); // a card that left the document has no width
     },
     draw(position, fraction) {
+      if (!parts.length) return; // not laid out yet: the host has given no room
       const [hbm, chip, bus] = parts;
       hbm.draw(position);
       chip.draw(position, fraction === 1);
