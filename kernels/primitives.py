@@ -152,3 +152,75 @@ def program_tile(program, query_tiles, heads, heads_per_group, ORDER: tl.constex
     if ORDER == "longest_first":
         query_tile = query_tiles - 1 - query_tile
     return query_tile, first_head + inside % heads_here
+
+
+@triton.jit
+def query_tile_bounds(
+    first_key,
+    query_len,
+    key_len,
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    """The first query tile that sees a key of this tile, the first from which on no mask is needed, and the
+    number of all: the same rule seen from a key tile.
+    """
+    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
+    if CAUSAL:
+        first_query = tl.maximum(first_key + query_len - key_len, 0)
+        sees_all = tl.maximum(first_key + KEY_ROWS - 1 + query_len - key_len, 0)
+        first_seeing = tl.minimum(first_query // QUERY_ROWS, query_tiles)
+        first_unmasked = tl.minimum(tl.cdiv(sees_all, QUERY_ROWS), query_tiles)
+    else:
+        first_seeing = 0
+        first_unmasked = 0
+    first_unmasked = tl.where(first_key + KEY_ROWS > key_len, query_tiles, first_unmasked)
+    return first_seeing, first_unmasked, query_tiles
+
+
+@triton.jit
+def add_product(accumulator, left_tile, right_tile):
+    """accumulator + left_tile @ right_tile; in float32 each tile is summed by itself first, as in
+    `accumulate`.
+    """
+    if right_tile.dtype == tl.float32:
+        tile_sum = tl.dot(left_tile, right_tile, input_precision="ieee")
+        accumulator = tl.fma(accumulator, tl.full(accumulator.shape, 1.0, tl.float32), tile_sum)
+    else:
+        accumulator = tl.dot(left_tile.to(right_tile.dtype), right_tile, accumulator)
+    return accumulator
+
+
+@triton.jit
+def score_gradients(
+    k_tile,
+    v_tile,
+    q_tile,
+    dout_tile,
+    lse_ptr,  # natural, of one head; so is delta, rowsum(dO * O)
+    delta_ptr,
+    first_key,
+    first_query,
+    query_len,
+    key_len,
+    log2_scale,
+    CAUSAL: tl.constexpr,
+    MASKED: tl.constexpr,
+):
+    """P and dS before the scale, both [KEY_ROWS, QUERY_ROWS] (FlashAttention-2, Algorithm 2, lines 11-14).
+
+    Queries outside the tensor have weight 0, and where MASKED so have keys that are unseen or padding: a
+    row that sees no key has log-sum-exp -inf, and padding may outweigh scores that are very negative.
+    """
+    queries = first_query + tl.arange(0, q_tile.shape[0])
+    lse = tl.load(lse_ptr + queries, mask=queries < query_len, other=float("inf"))
+    delta = tl.load(delta_ptr + queries, mask=queries < query_len, other=0.0)
+    scores = tl.dot(k_tile, q_tile.T, input_precision="ieee")
+    weights = tl.exp2(scores * log2_scale - (lse * 1.4426950408889634)[None, :])  # log2(e)
+    if MASKED:
+        keys = first_key + tl.arange(0, k_tile.shape[0])
+        last_visible_keys = tl.minimum(queries + (key_len - query_len if CAUSAL else key_len), key_len - 1)
+        weights = tl.where(keys[:, None] <= last_visible_keys[None, :], weights, 0.0)
+    dweights = tl.dot(v_tile, dout_tile.T, input_precision="ieee")
+    return weights, weights * (dweights - delta[None, :])

@@ -32,25 +32,89 @@ def plain_attention(
     return _attention(q, k, v, causal=causal, scale=scale, dtype=q.dtype)
 
 
+def exact_gradients(
+    q: Tensor, k: Tensor, v: Tensor, dout: Tensor, *, causal: bool, scale: float | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of q, k and v in float64, by autograd, from that of the output (like q)."""
+    return _gradients(q, k, v, dout, causal=causal, scale=scale, dtype=torch.float64)
+
+
+def plain_gradients(
+    q: Tensor, k: Tensor, v: Tensor, dout: Tensor, *, causal: bool, scale: float | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same in the dtype of q throughout."""
+    return _gradients(q, k, v, dout, causal=causal, scale=scale, dtype=q.dtype)
+
+
+def summed_by_gradients(
+    q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, dout: Tensor, *, scale: float | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Values of the size that dQ, dK and dV sum, in float64, for the roundings that a verdict allows.
+
+    They are rows of k, q and dO, the first two times the scale and a product of rows of dO and v; they may
+    cancel wholly, as with one key, where dS = 0. What the forward saved is rounded too: a log-sum-exp above 1
+    by more than 1, and so is each weight made from it, and an output in its own dtype, by a quarter of the
+    four roundings that a verdict allows.
+    """
+    scale = 1 / sqrt(q.shape[-1]) if scale is None else scale
+    size = _rms(lse[lse > float("-inf")]).nan_to_num().clamp(min=1.0)
+    saved = _rms(out) * torch.finfo(out.dtype).eps / torch.finfo(torch.float32).eps / 4
+    product = abs(scale) * _rms(dout) * q.shape[-1] * _rms(v) * size
+    product += abs(scale) * _rms(dout) * sqrt(q.shape[-1]) * saved
+    return k.double() * product, q.double() * product, dout.double() * size
+
+
+def _rms(tensor: Tensor) -> Tensor:
+    return tensor.double().square().mean().sqrt()
+
+
 def _attention(
     q: Tensor, k: Tensor, v: Tensor, *, causal: bool, scale: float | None, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    batch, query_heads, query_len, head_dim = q.shape
-    scale = 1 / sqrt(head_dim) if scale is None else scale
     out = torch.empty(q.shape, dtype=dtype, device=q.device)
     lse = torch.empty(q.shape[:3], dtype=dtype, device=q.device)
-    for b, h in product(range(batch), range(query_heads)):
-        keys, values = (t[b, h * t.shape[1] // query_heads].to(dtype) for t in (k, v))
-        for rows in _row_chunks(query_len, keys.shape[0] * dtype.itemsize):
-            scores = q[b, h, rows].to(dtype) @ keys.T * scale
-            if causal:
-                visible = torch.ones_like(scores, dtype=torch.bool)
-                scores.masked_fill_(~visible.tril(rows.start + keys.shape[0] - query_len), float("-inf"))
-            lse[b, h, rows] = scores.logsumexp(dim=-1)
-            weights = scores.softmax(dim=-1)
-            weights[lse[b, h, rows] == float("-inf")] = 0.0  # rows that see no key
-            out[b, h, rows] = weights @ values
+    for b, h, kv_head, rows in _pieces(q, k, dtype):
+        keys, values = k[b, kv_head].to(dtype), v[b, kv_head].to(dtype)
+        hidden = q.shape[2] - k.shape[2] - rows.start if causal else None
+        out[b, h, rows], lse[b, h, rows] = _attend(q[b, h, rows].to(dtype), keys, values, hidden, scale)
     return out, lse
+
+
+def _gradients(
+    q: Tensor, k: Tensor, v: Tensor, dout: Tensor, *, causal: bool, scale: float | None, dtype: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor]:
+    dq, dk, dv = (torch.zeros(t.shape, dtype=dtype, device=t.device) for t in (q, k, v))
+    for b, h, kv_head, rows in _pieces(q, k, dtype):
+        rows_of = q[b, h, rows], k[b, kv_head], v[b, kv_head]
+        queries, keys, values = leaves = [t.detach().to(dtype).requires_grad_() for t in rows_of]
+        hidden = q.shape[2] - k.shape[2] - rows.start if causal else None
+        with torch.enable_grad():
+            out, _ = _attend(queries, keys, values, hidden, scale)
+        gradients = torch.autograd.grad(out, leaves, dout[b, h, rows].to(dtype))
+        for whole, part in zip((dq[b, h, rows], dk[b, kv_head], dv[b, kv_head]), gradients, strict=True):
+            whole += part
+    return dq, dk, dv
+
+
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, hidden: int | None, scale: float | None
+) -> tuple[Tensor, Tensor]:
+    """Output and log-sum-exp of some rows of one head; row i sees keys up to i - hidden, or all."""
+    scores = q @ k.T * (1 / sqrt(q.shape[-1]) if scale is None else scale)
+    if hidden is not None:
+        visible = torch.ones_like(scores, dtype=torch.bool).tril(-hidden)
+        scores = scores.masked_fill(~visible, float("-inf"))
+    lse = scores.logsumexp(dim=-1)
+    unseeing = (lse == float("-inf"))[:, None]  # such rows give 0, and no gradient
+    weights = scores.masked_fill(unseeing, 0.0).softmax(dim=-1).masked_fill(unseeing, 0.0)
+    return weights @ v, lse
+
+
+def _pieces(q: Tensor, k: Tensor, dtype: torch.dtype) -> Iterator[tuple[int, int, int, slice]]:
+    """Batch, head, KV head and rows: every row of every head, at most _SCORE_BYTES of scores at a time."""
+    for b, h in product(range(q.shape[0]), range(q.shape[1])):
+        for rows in _row_chunks(q.shape[2], k.shape[2] * dtype.itemsize):
+            yield b, h, h * k.shape[1] // q.shape[1], rows
 
 
 def _row_chunks(row_count: int, row_bytes: int) -> Iterator[slice]:

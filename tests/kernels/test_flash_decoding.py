@@ -97,7 +97,9 @@ def test_unequal_splits_merge_by_natural_log_sum_exps(device, dtype, keys_per_sp
             torch.full((1, 1, 1), float("nan"), device=device),
         )
         launch_flash_decoding(
-            *(tensor.to(dtype) for tensor in (q, k, v)),
+            q.to(dtype),
+            k.to(dtype),
+            v.to(dtype),
             out,
             lse,
             causal=False,
@@ -129,7 +131,7 @@ def test_splits_that_are_all_empty_merge_to_nothing(device):
 
 
 def test_an_empty_split_is_written_as_zero_and_minus_infinity(generator, monkeypatch):
-    seen = {}
+    seen: dict[str, torch.Tensor] = {}
     monkeypatch.setattr("kernels.flash_decoding.merge_splits", lambda o, m, *_: seen.update(out=o, lse=m))
     q, k, v = random_qkv(generator, (1, 1, 1, 16), (1, 1, 20, 16))
     flash_decoding(q, k, v, splits=4, config=SMALL_TILES)

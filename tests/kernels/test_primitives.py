@@ -6,12 +6,13 @@ import triton
 import triton.language as tl
 
 from kernels.placements import LaunchFacts, program_blocks
-from kernels.primitives import key_tile_bounds, online_softmax_update, program_tile
+from kernels.primitives import key_tile_bounds, online_softmax_update, program_tile, query_tile_bounds
 from simulator.launch import Order
 from simulator.problem import (
     AttentionShape,
     TileShape,
     crosses_mask,
+    key_tile_count,
     key_tile_range,
     query_tile_count,
 )
@@ -48,6 +49,42 @@ def test_a_program_visits_the_tiles_that_the_simulator_visits(device, query_len,
         assert visible == len(tiles)
         whole = [not _needs_mask(shape, tile, query_tile, key_tile) for key_tile in tiles]
         assert whole == [True] * unmasked + [False] * (visible - unmasked)
+
+
+@triton.jit
+def _store_query_bounds(
+    bounds_ptr,
+    query_len,
+    key_len,
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    key_tile = tl.program_id(0)
+    first_seeing, first_unmasked, query_tiles = query_tile_bounds(
+        key_tile * KEY_ROWS, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
+    )
+    tl.store(bounds_ptr + 3 * key_tile, first_seeing)
+    tl.store(bounds_ptr + 3 * key_tile + 1, first_unmasked)
+    tl.store(bounds_ptr + 3 * key_tile + 2, query_tiles)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("tile", [TileShape(16, 16), TileShape(16, 64), TileShape(64, 16)])
+@pytest.mark.parametrize(
+    ("query_len", "key_len"), [(1, 1), (17, 65), (65, 17), (100, 100), (64, 128), (128, 64)]
+)
+def test_a_key_tile_meets_the_query_tiles_that_visit_it(device, query_len, key_len, tile, causal):
+    shape = AttentionShape(query_len, key_len, 16, causal=causal)
+    bounds = torch.full((key_tile_count(shape, tile), 3), -1, dtype=torch.int32, device=device)
+    _store_query_bounds[(len(bounds),)](bounds, query_len, key_len, tile.query_rows, tile.key_rows, causal)
+    query_tiles = range(query_tile_count(shape, tile))
+    for key_tile, (first_seeing, first_unmasked, stop) in enumerate(bounds.tolist()):
+        assert stop == len(query_tiles)
+        visiting = [query for query in query_tiles if key_tile in key_tile_range(shape, tile, query)]
+        assert list(range(first_seeing, stop)) == visiting
+        masked = [query for query in visiting if _needs_mask(shape, tile, query, key_tile)]
+        assert list(range(first_seeing, first_unmasked)) == masked
 
 
 def _needs_mask(shape, tile, query_tile, key_tile):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from kernels.reference import exact_attention, plain_attention
+from kernels.reference import exact_attention, exact_gradients, plain_attention
 from kernels.verdict import judge
 from simulator.reference import attention
 
@@ -135,4 +135,31 @@ def test_the_reference_in_pieces_is_the_reference_whole(qkv, monkeypatch):
     whole = exact_attention(*qkv, causal=True)
     monkeypatch.setattr("kernels.reference._SCORE_BYTES", 7 * 65 * 8)
     pieces = exact_attention(*qkv, causal=True)
+    torch.testing.assert_close(pieces, whole, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (5, 7), (7, 5)])
+def test_the_reference_gradients_are_slopes(query_len, key_len, causal):
+    """Against central differences; two query heads share a KV head, and some rows may see no key."""
+    generator = torch.Generator().manual_seed(5)
+    q, dout = torch.randn(2, 1, 2, query_len, 3, generator=generator, dtype=torch.float64)
+    k, v = torch.randn(2, 1, 1, key_len, 3, generator=generator, dtype=torch.float64)
+    inputs, step = [q, k, v], 1e-5
+    for tensor, gradient in zip(inputs, exact_gradients(q, k, v, dout, causal=causal), strict=True):
+        for place in np.ndindex(tuple(tensor.shape)):
+            kept, sides = tensor[place].item(), []
+            for side in (kept + step, kept - step):
+                tensor[place] = side
+                sides.append((exact_attention(*inputs, causal=causal)[0] * dout).sum())
+            tensor[place] = kept
+            slope = (sides[0] - sides[1]) / (2 * step)
+            torch.testing.assert_close(gradient[place], slope, rtol=0, atol=1e-8)
+
+
+def test_the_reference_gradients_in_pieces_are_the_gradients_whole(qkv, monkeypatch):
+    q, k, v = qkv
+    whole = exact_gradients(q, k, v, q, causal=True)
+    monkeypatch.setattr("kernels.reference._SCORE_BYTES", 7 * 65 * 8)
+    pieces = exact_gradients(q, k, v, q, causal=True)
     torch.testing.assert_close(pieces, whole, rtol=0, atol=1e-12)
