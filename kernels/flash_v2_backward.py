@@ -249,13 +249,15 @@ def query_gradient_kernel(
         dout_tile = load_tile(
             dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True
         )
-        _, visible_tiles = key_tile_bounds(first_query, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL)
+        _unmasked_tiles, visible_tiles = key_tile_bounds(
+            first_query, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
+        )
         dq_tile = tl.zeros([QUERY_ROWS, COLS], tl.float32)
         for key_tile in range(visible_tiles):
             first_key = key_tile * KEY_ROWS
             k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
             v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
-            _, dscores = score_gradients(
+            _weights, dscores = score_gradients(
                 k_tile, v_tile, q_tile, dout_tile, lse_ptr + rows, delta_ptr + rows,
                 first_key, first_query, query_len, key_len, log2_scale, CAUSAL, True,
             )  # fmt: skip
