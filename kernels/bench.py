@@ -20,7 +20,7 @@ from typing import TextIO
 
 from kernels.arguments import at_least_one, integers, names_among
 from kernels.environment import describe, why_unavailable
-from kernels.results import IMPLEMENTATIONS, BenchResult, Environment, Progress, Record, json_line
+from kernels.results import IMPLEMENTATIONS, ON_REQUEST, BenchResult, Environment, Progress, Record, json_line
 from simulator.problem import AttentionShape
 
 UNAVAILABLE_EXIT = 3
@@ -84,7 +84,9 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     parser.add_argument(
         "--hidden", type=int, default=2048, help="heads x head dim; at least one head is taken"
     )
-    parser.add_argument("--implementations", default=",".join(IMPLEMENTATIONS))
+    parser.add_argument(
+        "--implementations", default=",".join(IMPLEMENTATIONS), help=f"also {', '.join(ON_REQUEST)}"
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--commit", default="", help="of this code, where it is not in a git checkout")
     parser.add_argument("--out", type=Path, help="also keep the environment and the results in this file")
@@ -93,7 +95,9 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         return Plan(
             shapes=tuple(_shapes(asked)),
             dtype=asked.dtype,
-            implementations=tuple(names_among("implementations", asked.implementations, IMPLEMENTATIONS)),
+            implementations=tuple(
+                names_among("implementations", asked.implementations, [*IMPLEMENTATIONS, *ON_REQUEST])
+            ),
             rounds=at_least_one("rounds", asked.rounds),
             commit=asked.commit,
             out=asked.out,

@@ -76,6 +76,29 @@ def _float32_configs(columns: int) -> tuple[KernelConfig, ...]:
     return KernelConfig(32, 32, 4, 2 if columns <= 64 else 1), *smaller
 
 
+def flash_v1_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
+    """Configurations of FlashAttention-1: large tiles first, since each key tile moves all of O."""
+    smaller = KernelConfig(32, 32, 4, 2), KernelConfig(16, 16, 4, 2)
+    return smaller if shape.element_bytes == 4 else (KernelConfig(64, 64, 4, 2), *smaller)
+
+
+def flash_v1_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
+    """Shared memory that FlashAttention-1 needs at most: K and V, a Q tile for each stage, O in float32."""
+    columns = max(padded_head_dim(shape.head_dim), config.key_rows)
+    rows = 2 * config.key_rows + config.stages * config.query_rows
+    return columns * (rows * shape.element_bytes + config.query_rows * 4) + _BARRIER_BYTES
+
+
+def standard_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
+    """Shared memory that a kernel of standard attention needs at most: Q, K and S tiles in the first, P and V
+    tiles for each stage in the last.
+    """
+    columns = padded_head_dim(shape.head_dim)
+    scores = max(columns * (config.query_rows + config.key_rows), config.query_rows * config.key_rows)
+    values = config.stages * config.key_rows * (config.query_rows + columns)
+    return max(scores, values) * shape.element_bytes + _BARRIER_BYTES
+
+
 def decode_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     """Configurations of Flash-Decoding: the rows are the queries of all heads that share a KV head."""
     packed_rows = shape.query_len * shape.query_heads // shape.kv_heads

@@ -107,8 +107,13 @@ def finish_softmax(accumulator, running_max, running_sum):
     12-13).
     """
     out_tile = accumulator / tl.where(running_sum == 0.0, 1.0, running_sum)[:, None]
-    lse = (running_max + tl.log2(running_sum)) * 0.6931471805599453  # ln 2
-    return out_tile, lse
+    return out_tile, log_sum_exp(running_max, running_sum)
+
+
+@triton.jit
+def log_sum_exp(running_max, running_sum):
+    """The natural log-sum-exp of rows; -inf for one that saw no key."""
+    return (running_max + tl.log2(running_sum)) * 0.6931471805599453  # ln 2
 
 
 @triton.jit

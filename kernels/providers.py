@@ -16,9 +16,11 @@ from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention
 
 from kernels.checks import limits_of, problem_of
-from kernels.configs import choose_config
+from kernels.configs import choose_config, flash_v1_configs, flash_v1_shared_bytes, standard_shared_bytes
+from kernels.flash_v1 import flash_v1_forward
 from kernels.flash_v2 import flash_v2_forward
-from kernels.results import IMPLEMENTATIONS
+from kernels.results import IMPLEMENTATIONS, ON_REQUEST
+from kernels.standard import standard_forward
 
 Forward = Callable[[], Tensor]
 
@@ -55,6 +57,18 @@ def _prepare_flash_v2(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Prepared
     return Prepared(lambda: flash_v2_forward(q, k, v, causal=causal, config=config)[0], str(config))
 
 
+def _prepare_flash_v1(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Prepared:
+    shape = problem_of(q, k, v, causal=causal)
+    config = choose_config(shape, limits_of(q.device), flash_v1_configs(shape), bound=flash_v1_shared_bytes)
+    return Prepared(lambda: flash_v1_forward(q, k, v, causal=causal, config=config)[0], str(config))
+
+
+def _prepare_standard(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Prepared:
+    shape = problem_of(q, k, v, causal=causal)
+    config = choose_config(shape, limits_of(q.device), bound=standard_shared_bytes)
+    return Prepared(lambda: standard_forward(q, k, v, causal=causal, config=config), str(config))
+
+
 def _sdpa(backend: SDPBackend) -> Prepare:
     def prepare(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Prepared:
         square = q.shape[2] == k.shape[2]  # there top-left, which is_causal means, and bottom-right are one
@@ -86,6 +100,8 @@ def _bottom_right_mask(q: Tensor, k: Tensor, backend: SDPBackend) -> Tensor:
 
 _PREPARE = {
     "flash_v2": _prepare_flash_v2,
+    "flash_v1": _prepare_flash_v1,
+    "standard": _prepare_standard,
     "math": _sdpa(SDPBackend.MATH),
     "efficient": _sdpa(SDPBackend.EFFICIENT_ATTENTION),
     "flash": _sdpa(SDPBackend.FLASH_ATTENTION),
@@ -94,8 +110,8 @@ _PREPARE = {
 
 
 def provider_of(name: str) -> Provider:
-    """The implementation of that id, one of results.IMPLEMENTATIONS."""
-    return Provider(name, IMPLEMENTATIONS[name], _PREPARE[name])
+    """The implementation of that id, one of results.IMPLEMENTATIONS or ON_REQUEST."""
+    return Provider(name, {**IMPLEMENTATIONS, **ON_REQUEST}[name], _PREPARE[name])
 
 
 def try_forward(

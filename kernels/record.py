@@ -13,8 +13,15 @@ import triton
 from torch import Tensor
 
 from kernels.checks import limits_of
-from kernels.configs import KernelConfig, choose_config, heads_per_group
+from kernels.configs import (
+    KernelConfig,
+    choose_config,
+    flash_v1_configs,
+    flash_v1_shared_bytes,
+    heads_per_group,
+)
 from kernels.events import new_events, note_end, note_start
+from kernels.flash_v1 import launch_flash_v1
 from kernels.flash_v2 import launch_flash_v2
 from kernels.placements import LaunchFacts, RecordedLaunch
 from kernels.timing import Stopwatch
@@ -85,6 +92,12 @@ def _prepare(kernel: Kernel, shape: AttentionShape, order: Order, device: torch.
     )
     lse = torch.empty(q.shape[:3], dtype=torch.float32, device=device)
     limits, heads = limits_of(device), shape.batch * shape.query_heads
+    if kernel is Kernel.V1_FORWARD:
+        config = choose_config(shape, limits, flash_v1_configs(shape), bound=flash_v1_shared_bytes)
+        launch_v1 = partial(
+            launch_flash_v1, q, k, v, out, lse, causal=shape.causal, scale=None, config=config
+        )
+        return _Prepared(lambda events: launch_v1(events=events), heads, config, 1)
     config = choose_config(shape, limits)
     tiles = query_tile_count(shape, TileShape(config.query_rows, config.key_rows))
     launch = partial(launch_flash_v2, q, k, v, out, lse, causal=shape.causal, scale=None, config=config)

@@ -5,7 +5,7 @@ import torch
 
 from kernels.providers import NotAvailableError, provider_of, try_forward
 from kernels.reference import exact_attention, plain_attention
-from kernels.results import IMPLEMENTATIONS
+from kernels.results import IMPLEMENTATIONS, ON_REQUEST
 from kernels.verdict import judge
 
 
@@ -15,7 +15,7 @@ def random_qkv(generator, device, query_len, key_len, *, heads=(2, 2), head_dim=
 
 
 WRONG_WHERE_A_ROW_SEES_NOTHING = ("efficient", "cudnn")  # seen on an H200; not ours to repair
-ALWAYS_THERE = ("flash_v2", "math")
+ALWAYS_THERE = ("flash_v2", "flash_v1", "standard", "math")
 
 
 def assert_right_or_absent(name, q, k, v, *, causal):
@@ -31,7 +31,7 @@ def assert_right_or_absent(name, q, k, v, *, causal):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize("name", [*IMPLEMENTATIONS, *ON_REQUEST])
 @pytest.mark.parametrize(("query_len", "key_len"), [(33, 33), (20, 40), (40, 20)])
 def test_who_runs_solves_the_bottom_right_problem(generator, device, name, query_len, key_len, causal):
     """D-2 (C07): is_causal is top-left where the lengths differ, so it must not be what is compared."""
@@ -41,7 +41,7 @@ def test_who_runs_solves_the_bottom_right_problem(generator, device, name, query
     assert_right_or_absent(name, q, k, v, causal=causal)
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize("name", [*IMPLEMENTATIONS, *ON_REQUEST])
 def test_query_heads_may_share_kv_heads(generator, device, name):
     q, k, v = random_qkv(generator, device, 33, 33, heads=(4, 2))
     assert_right_or_absent(name, q, k, v, causal=True)
@@ -59,8 +59,9 @@ def test_a_forced_backend_that_cannot_run_is_not_replaced(generator, device, nam
 
 def test_our_own_refusal_is_its_reason(generator, device):
     q, k, v = random_qkv(generator, device, 20, 20, dtype=torch.bfloat16)
-    with pytest.raises(NotAvailableError, match="q must be float16 or float32, got bfloat16"):
-        try_forward(provider_of("flash_v2"), q, k, v, causal=False)
+    for name in ("flash_v2", *ON_REQUEST):
+        with pytest.raises(NotAvailableError, match="q must be float16 or float32, got bfloat16"):
+            try_forward(provider_of(name), q, k, v, causal=False)
 
 
 def test_running_out_of_memory_is_a_reason(generator, device, monkeypatch):

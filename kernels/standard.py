@@ -1,0 +1,226 @@
+"""Standard attention as three kernels that write S and P to HBM: scores, softmax, values.
+
+"FlashAttention" (arXiv 2205.14135), Algorithm 0. P takes the place of S; both are in the dtype of q, so in
+float16 a score beyond 65504 overflows. A causal mask saves nothing: every tile is made, stored and read.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from math import log
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from kernels.checks import limits_of, problem_of, split_scale
+from kernels.configs import KernelConfig, check_fits, choose_config, padded_head_dim, standard_shared_bytes
+from kernels.flash_v2 import launch_strides
+from kernels.primitives import add_product, head_ptr, load_tile, online_softmax_update, store_tile
+from simulator.problem import AttentionShape
+
+_SOFTMAX_SCORES = 4096  # that a program of the softmax takes at once
+
+
+@triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv", "key_tiles"])
+def scores_kernel(
+    q_ptr,
+    q_strides,  # batch, head, row, column; in elements
+    k_ptr,
+    k_strides,
+    scores_ptr,  # [batch, query_heads, query_len, key_tiles x KEY_ROWS]
+    scores_strides,
+    query_len,
+    key_len,
+    query_heads,
+    queries_per_kv,
+    key_tiles,
+    scale,
+    HEAD_DIM: tl.constexpr,
+    COLS: tl.constexpr,  # HEAD_DIM padded to a power of two
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    """One tile of S = scale Q Kᵀ for each program; keys that are unseen or padding score -inf."""
+    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
+    key_tile, row_block = tl.program_id(0) % key_tiles, tl.program_id(0) // key_tiles
+    query_tile, head = row_block % query_tiles, row_block // query_tiles
+    batch, query_head = head // query_heads, head % query_heads
+    first_query, first_key = query_tile * QUERY_ROWS, key_tile * KEY_ROWS
+    q_ptr = head_ptr(q_ptr, q_strides, batch, query_head)
+    k_ptr = head_ptr(k_ptr, k_strides, batch, query_head // queries_per_kv)
+    q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
+    k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
+    scores = tl.dot(q_tile, k_tile.T, input_precision="ieee") * scale  # [QUERY_ROWS, KEY_ROWS]
+    queries, keys = first_query + tl.arange(0, QUERY_ROWS), first_key + tl.arange(0, KEY_ROWS)
+    last_visible_keys = tl.minimum(queries + (key_len - query_len if CAUSAL else key_len), key_len - 1)
+    scores = tl.where(keys[None, :] <= last_visible_keys[:, None], scores, float("-inf"))
+    scores_ptr = head_ptr(scores_ptr, scores_strides, batch, query_head) + first_key
+    store_tile(scores_ptr, scores_strides, scores, first_query, query_len, KEY_ROWS, QUERY_ROWS, KEY_ROWS)
+
+
+@triton.jit(do_not_specialize=["row_count"])
+def softmax_kernel(scores_ptr, row_count, row_keys, ROWS: tl.constexpr, KEYS: tl.constexpr):
+    """ROWS rows of S for each program, of `row_keys` with their padding, become rows of P in their place."""
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    keys = tl.arange(0, KEYS)
+    row_ptrs = scores_ptr + rows.to(tl.int64)[:, None] * row_keys
+    log2_e: tl.constexpr = 1.4426950408889634
+    running_max = tl.full([ROWS], float("-inf"), tl.float32)
+    running_sum = tl.zeros([ROWS], tl.float32)
+    for first_key in range(0, row_keys, KEYS):
+        mask = (rows < row_count)[:, None] & (first_key + keys < row_keys)[None, :]
+        scores = tl.load(row_ptrs + first_key + keys[None, :], mask=mask, other=float("-inf"))
+        _, _, running_max, running_sum = online_softmax_update(
+            scores.to(tl.float32), log2_e, running_max, running_sum
+        )
+    subtracted = tl.where(running_max == float("-inf"), 0.0, running_max)
+    divisor = tl.where(running_sum == 0.0, 1.0, running_sum)
+    for first_key in range(0, row_keys, KEYS):
+        mask = (rows < row_count)[:, None] & (first_key + keys < row_keys)[None, :]
+        scores = tl.load(row_ptrs + first_key + keys[None, :], mask=mask, other=float("-inf"))
+        weights = tl.exp2(scores.to(tl.float32) * log2_e - subtracted[:, None])
+        probabilities = (weights / divisor[:, None]).to(scores_ptr.dtype.element_ty)
+        tl.store(row_ptrs + first_key + keys[None, :], probabilities, mask=mask)
+
+
+@triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv", "key_tiles"])
+def values_kernel(
+    probabilities_ptr,  # [batch, query_heads, query_len, key_tiles x KEY_ROWS]; 0 where a key is padding
+    probabilities_strides,
+    v_ptr,
+    v_strides,
+    out_ptr,
+    out_strides,
+    query_len,
+    key_len,
+    query_heads,
+    queries_per_kv,
+    key_tiles,
+    HEAD_DIM: tl.constexpr,
+    COLS: tl.constexpr,
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+):
+    """One tile of O = P V for each program."""
+    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
+    query_tile, head = tl.program_id(0) % query_tiles, tl.program_id(0) // query_tiles
+    batch, query_head = head // query_heads, head % query_heads
+    first_query = query_tile * QUERY_ROWS
+    p_ptr = head_ptr(probabilities_ptr, probabilities_strides, batch, query_head)
+    v_ptr = head_ptr(v_ptr, v_strides, batch, query_head // queries_per_kv)
+    accumulator = tl.zeros([QUERY_ROWS, COLS], tl.float32)
+    for key_tile in range(key_tiles):
+        first_key = key_tile * KEY_ROWS
+        p_tile = load_tile(
+            p_ptr + first_key,
+            probabilities_strides,
+            first_query,
+            query_len,
+            KEY_ROWS,
+            QUERY_ROWS,
+            KEY_ROWS,
+            True,
+        )
+        v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
+        accumulator = add_product(accumulator, p_tile, v_tile)
+    out_ptr = head_ptr(out_ptr, out_strides, batch, query_head)
+    store_tile(out_ptr, out_strides, accumulator, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
+
+
+def standard_forward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    config: KernelConfig | None = None,
+) -> Tensor:
+    """softmax(scale q kᵀ) v, with every score and probability in HBM.
+
+    Arguments and rules as in `flash_v2_forward`; no log-sum-exp, since the rounded scores would give that of
+    another problem. Raises ValueError for what it cannot serve, and where the scores find no memory.
+    """
+    shape = problem_of(q, k, v, causal=causal)
+    config = config or choose_config(shape, limits_of(q.device), bound=standard_shared_bytes)
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    launch_standard(q, k, v, out, causal=causal, scale=scale, config=config)
+    return out
+
+
+def launch_standard(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    *,
+    causal: bool,
+    scale: float | None,
+    config: KernelConfig,
+) -> None:
+    """Runs the three kernels into `out` (any strides), which they write completely."""
+    shape = problem_of(q, k, v, causal=causal)
+    check_fits(config, shape, limits_of(q.device), bound=standard_shared_bytes)
+    q_sign, log2_scale = split_scale(scale, shape.head_dim)
+    scores = _room_for_scores(q, shape, config)
+    query_tiles = triton.cdiv(shape.query_len, config.query_rows)
+    key_tiles = triton.cdiv(shape.key_len, config.key_rows)
+    heads = shape.batch * shape.query_heads
+    problem = {
+        "query_len": shape.query_len,
+        "key_len": shape.key_len,
+        "query_heads": shape.query_heads,
+        "queries_per_kv": shape.query_heads // shape.kv_heads,
+        "key_tiles": key_tiles,
+        "HEAD_DIM": shape.head_dim,
+        "COLS": padded_head_dim(shape.head_dim),
+        "QUERY_ROWS": config.query_rows,
+        "KEY_ROWS": config.key_rows,
+        "num_warps": config.warps,
+        "num_stages": config.stages,
+    }
+    with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
+        scores_kernel[(key_tiles * query_tiles * heads,)](
+            q_ptr=q,
+            q_strides=launch_strides(q),
+            k_ptr=k,
+            k_strides=launch_strides(k),
+            scores_ptr=scores,
+            scores_strides=launch_strides(scores),
+            scale=q_sign * log2_scale * log(2),
+            CAUSAL=causal,
+            **problem,
+        )
+        softmax_keys = min(triton.next_power_of_2(scores.shape[-1]), _SOFTMAX_SCORES)
+        softmax_rows = _SOFTMAX_SCORES // softmax_keys
+        softmax_kernel[(triton.cdiv(heads * shape.query_len, softmax_rows),)](
+            scores_ptr=scores,
+            row_count=heads * shape.query_len,
+            row_keys=scores.shape[-1],
+            ROWS=softmax_rows,
+            KEYS=softmax_keys,
+            num_warps=4,
+        )
+        values_kernel[(query_tiles * heads,)](
+            probabilities_ptr=scores,
+            probabilities_strides=launch_strides(scores),
+            v_ptr=v,
+            v_strides=launch_strides(v),
+            out_ptr=out,
+            out_strides=launch_strides(out),
+            **problem,
+        )
+
+
+def _room_for_scores(q: Tensor, shape: AttentionShape, config: KernelConfig) -> Tensor:
+    """Memory for S, and P in its place; rows are padded to whole key tiles."""
+    row_keys = triton.cdiv(shape.key_len, config.key_rows) * config.key_rows
+    size = (shape.batch, shape.query_heads, shape.query_len, row_keys)
+    try:
+        return torch.empty(size, dtype=q.dtype, device=q.device)
+    except torch.OutOfMemoryError as error:
+        needed = shape.batch * shape.query_heads * shape.query_len * row_keys * shape.element_bytes
+        raise ValueError(f"the scores {size} need {needed} bytes of GPU memory, more than is free") from error
