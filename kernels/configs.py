@@ -83,10 +83,11 @@ def flash_v1_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
 
 
 def flash_v1_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
-    """Shared memory that FlashAttention-1 needs at most: K and V, a Q tile for each stage, O in float32."""
+    """Shared memory that FlashAttention-1 needs at most: K and V, Q for each stage, O in float32, P."""
     columns = max(padded_head_dim(shape.head_dim), config.key_rows)
     rows = 2 * config.key_rows + config.stages * config.query_rows
-    return columns * (rows * shape.element_bytes + config.query_rows * 4) + _BARRIER_BYTES
+    p_bytes = config.query_rows * config.key_rows * shape.element_bytes
+    return columns * (rows * shape.element_bytes + config.query_rows * 4) + p_bytes + _BARRIER_BYTES
 
 
 def standard_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:

@@ -58,7 +58,7 @@ class LaunchFacts:
     launches: int  # how often it was launched to be recorded
     kept: tuple[int, ...]  # which of these launches the file holds, from 1
     config: str = ""
-    plain_ms: float | None = None  # median time of the kernel that notes nothing
+    plain_ms: float | None = None  # median time of the call that notes nothing; V1 initialises HBM in it
     noting_ms: float | None = None  # of the one that does, interleaved with it
 
 

@@ -1,27 +1,61 @@
-"""Compiles the forward kernel for every capability of the GPU table, without a GPU; prints a JSON line for
-each.
+"""Compiles the forward kernels for the capabilities of the GPU table, without a GPU; prints a JSON line for
+each: what it needs, and which of the SM's special registers a program reads to note where and when it ran.
 """
 
 import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from kernels.configs import OLDEST_CAPABILITY, DeviceLimits, choose_config, padded_head_dim, shared_bytes
+from kernels.configs import (
+    OLDEST_CAPABILITY,
+    DeviceLimits,
+    KernelConfig,
+    choose_config,
+    flash_v1_configs,
+    flash_v1_shared_bytes,
+    forward_configs,
+    padded_head_dim,
+    shared_bytes,
+    standard_shared_bytes,
+)
+from kernels.flash_v1 import flash_v1_kernel
 from kernels.flash_v2 import flash_v2_kernel
+from kernels.standard import scores_kernel, values_kernel
 from simulator.gpu import GPUS
 from simulator.problem import AttentionShape
 
 ELEMENT_TYPES = {2: "fp16", 4: "fp32"}
-FLOAT32_TOO = ((7, 5), (9, 0))
-OTHER_POINTERS = {"lse_ptr": "*fp32", "events_ptr": "*i64"}
+EVERYTHING = ((7, 5), (9, 0))  # every kernel in both dtypes; the others with float16 and what streams tiles
+FLOATS = ("lse_ptr", "held_out_ptr", "max_ptr", "sum_ptr")
+OTHER_POINTERS = {"events_ptr": "*i64"} | dict.fromkeys(FLOATS, "*fp32")
 ALIGNED = [["tt.divisibility", 16]]
 
 
-def constants_of(shape, config):
-    """What flash_v2_kernel knows when it is compiled, with its default order and nothing noted."""
-    return {
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel, and how its configuration is chosen."""
+
+    kernel: triton.JITFunction
+    configs: Callable[[AttentionShape], Sequence[KernelConfig]]
+    bound: Callable[[KernelConfig, AttentionShape], int]
+
+
+FLASH_V2 = Compiled(flash_v2_kernel, forward_configs, shared_bytes)
+FLASH_V1 = Compiled(flash_v1_kernel, flash_v1_configs, flash_v1_shared_bytes)
+STANDARD = (
+    Compiled(scores_kernel, forward_configs, standard_shared_bytes),
+    Compiled(values_kernel, forward_configs, standard_shared_bytes),
+)
+
+
+def constants_of(kernel, shape, config):
+    """What a kernel knows when it is compiled, with the default order and nothing noted."""
+    constants = {
         "HEAD_DIM": shape.head_dim,
         "COLS": padded_head_dim(shape.head_dim),
         "QUERY_ROWS": config.query_rows,
@@ -31,6 +65,7 @@ def constants_of(shape, config):
         "q_sign": 1,
         "events_ptr": None,
     }
+    return {name: value for name, value in constants.items() if name in kernel.arg_names}
 
 
 def source_of(kernel, shape, constants):
@@ -48,34 +83,49 @@ def source_of(kernel, shape, constants):
             signature[name] = OTHER_POINTERS.get(name, f"*{ELEMENT_TYPES[shape.element_bytes]}")
             attributes[(index,)] = ALIGNED
         else:
-            signature[name] = "fp32" if name == "log2_scale" else "i32"
+            signature[name] = "fp32" if name.endswith("scale") else "i32"
     return ASTSource(kernel, signature, values, attributes)
 
 
-def compile_for(shape, limits):
-    config = choose_config(shape, limits)
+def compile_for(compiled, shape, limits, *, noting=False):
+    config = choose_config(shape, limits, compiled.configs(shape), bound=compiled.bound)
+    constants = constants_of(compiled.kernel, shape, config)
+    if noting:
+        del constants["events_ptr"]
     major, minor = limits.capability
-    compiled = triton.compile(
-        source_of(flash_v2_kernel, shape, constants_of(shape, config)),
+    binary = triton.compile(
+        source_of(compiled.kernel, shape, constants),
         target=GPUTarget("cuda", 10 * major + minor, 32),
         options={"num_warps": config.warps, "num_stages": config.stages},
     )
     return {
+        "kernel": compiled.kernel.__name__,
         "capability": limits.capability,
         "config": str(config),
-        "shared_bytes": compiled.metadata.shared,
-        "bound_bytes": shared_bytes(config, shape),
+        "shared_bytes": binary.metadata.shared,
+        "bound_bytes": compiled.bound(config, shape),
         "limit_bytes": limits.shared_bytes,
+        "noting": noting,
+        "notes": sorted(set(re.findall(r"%(?:smid|globaltimer|clock64)", binary.asm["ptx"]))),
     }
 
 
-if __name__ == "__main__":
+def compile_all():
     by_capability = {gpu.compute_capability: gpu for gpu in GPUS.values()}
     for capability, gpu in sorted(by_capability.items()):
-        if capability >= OLDEST_CAPABILITY:
-            for element_bytes in (2, 4) if capability in FLOAT32_TOO else (2,):
-                problem = AttentionShape(1024, 1024, 128, causal=True, element_bytes=element_bytes)
-                limits_here = DeviceLimits(
-                    capability, gpu.max_shared_bytes_per_block, gpu.l2_bytes, gpu.sm_count
-                )
-                print(json.dumps(compile_for(problem, limits_here)), flush=True)
+        if capability < OLDEST_CAPABILITY:
+            continue
+        limits = DeviceLimits(capability, gpu.max_shared_bytes_per_block, gpu.l2_bytes, gpu.sm_count)
+        everything = capability in EVERYTHING
+        for element_bytes in (2, 4) if everything else (2,):
+            shape = AttentionShape(1024, 1024, 128, causal=True, element_bytes=element_bytes)
+            for compiled in (FLASH_V2, FLASH_V1, *STANDARD) if everything else (FLASH_V2, FLASH_V1):
+                yield compile_for(compiled, shape, limits)
+        if capability == (9, 0):
+            for compiled in (FLASH_V2, FLASH_V1):
+                yield compile_for(compiled, AttentionShape(1024, 1024, 64), limits, noting=True)
+
+
+if __name__ == "__main__":
+    for row in compile_all():
+        print(json.dumps(row), flush=True)

@@ -82,15 +82,25 @@ def test_heads_share_l2_only_under_a_causal_mask():
     assert heads_per_group(replace(causal, causal=False), limits) == 1
 
 
-def test_compiled_kernels_need_no_more_shared_memory_than_the_bound():
-    """Compiles for each capability of the table, in a fresh process, since this one may interpret."""
+@pytest.fixture(scope="module")
+def compiled():
+    """Compiled for each capability of the table, in a fresh process, since this one may interpret."""
     environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
     script = Path(__file__).with_name("compile_for_all.py")
     root = Path(__file__).parents[2]
     output = subprocess.check_output(
         [sys.executable, script], text=True, cwd=root, env=environment | {"PYTHONPATH": str(root)}
     )
-    compiled = [json.loads(line) for line in output.splitlines()]
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def test_compiled_kernels_need_no_more_shared_memory_than_the_bound(compiled):
     assert {tuple(row["capability"]) for row in compiled} == {limits.capability for limits in LIMITS}
     for row in compiled:
         assert 0 < row["shared_bytes"] <= row["bound_bytes"] <= row["limit_bytes"], row
+
+
+def test_only_a_kernel_that_notes_its_programs_reads_the_sm_and_its_clocks(compiled):
+    assert [row["kernel"] for row in compiled if row["noting"]] == ["flash_v2_kernel", "flash_v1_kernel"]
+    for row in compiled:
+        assert row["notes"] == (["%clock64", "%globaltimer", "%smid"] if row["noting"] else []), row
