@@ -16,7 +16,7 @@ from kernels.bench import UNAVAILABLE_EXIT, main, plan_of
 from kernels.environment import why_unavailable
 from kernels.measure import Session, measure_problem
 from kernels.providers import provider_of
-from kernels.results import Unavailable, parse_line
+from kernels.results import IMPLEMENTATIONS, ON_REQUEST, Unavailable, parse_line
 from kernels.timing import rotated
 from simulator.problem import AttentionShape
 
@@ -247,6 +247,13 @@ def test_a_bad_argument_is_a_sentence_and_exit_2(capsys, arguments, sentence):
         main(arguments)
     assert leaving.value.code == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_sweep_leaves_out_what_must_be_asked_for():
+    """FlashAttention-1 and standard attention would slow the live page down by far."""
+    assert plan_of([]).implementations == tuple(IMPLEMENTATIONS)
+    asked = plan_of(["--implementations", "flash_v2,flash_v1,standard"]).implementations
+    assert asked == ("flash_v2", *ON_REQUEST)
 
 
 def test_the_plan_keeps_tokens_and_width():
