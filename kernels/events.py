@@ -23,6 +23,12 @@ def new_events(programs: int, device: torch.device) -> Tensor:
     return torch.full((programs, len(COLUMNS)), -1, dtype=torch.int64, device=device)
 
 
+def check_events(events: Tensor | None, programs: int) -> None:
+    """Raises ValueError unless there is a row for each program, or nothing is to be noted."""
+    if events is not None and events.shape != (programs, len(COLUMNS)):
+        raise ValueError(f"events must be {(programs, len(COLUMNS))}, got {tuple(events.shape)}")
+
+
 @triton.jit
 def _clock():
     """The SM's cycle counter; SMs of one GPC agree on it to some tens of cycles, GPCs do not."""

@@ -23,7 +23,7 @@ from kernels.configs import (
     flash_v1_shared_bytes,
     padded_head_dim,
 )
-from kernels.events import note_end, note_start
+from kernels.events import check_events, note_end, note_start
 from kernels.flash_v2 import launch_strides
 from kernels.primitives import (
     accumulate,
@@ -165,11 +165,13 @@ def launch_flash_v1(
     shape = problem_of(q, k, v, causal=causal)
     check_fits(config, shape, limits_of(q.device), bound=flash_v1_shared_bytes)
     q_sign, log2_scale = split_scale(scale, shape.head_dim)
+    programs = shape.batch * shape.query_heads
+    check_events(events, programs)
     held_out = torch.zeros(q.shape, dtype=torch.float32, device=q.device)  # line 2
     running_max = torch.full_like(lse, float("-inf"))
     running_sum = torch.zeros_like(lse)
     with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
-        flash_v1_kernel[(shape.batch * shape.query_heads,)](
+        flash_v1_kernel[(programs,)](
             q_ptr=q,
             q_strides=launch_strides(q),
             k_ptr=k,

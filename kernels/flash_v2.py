@@ -14,7 +14,7 @@ from torch import Tensor
 
 from kernels.checks import limits_of, problem_of, split_scale
 from kernels.configs import KernelConfig, check_fits, choose_config, heads_per_group, padded_head_dim
-from kernels.events import note_end, note_start
+from kernels.events import check_events, note_end, note_start
 from kernels.primitives import (
     accumulate,
     finish_softmax,
@@ -201,6 +201,7 @@ def launch_flash_v2(
     q_sign, log2_scale = split_scale(scale, shape.head_dim)
     heads = shape.batch * shape.query_heads
     programs = triton.cdiv(shape.query_len, config.query_rows) * heads
+    check_events(events, programs)
     with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
         flash_v2_kernel[(programs,)](
             q_ptr=q,

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from kernels.checks import limits_of, problem_of
-from kernels.configs import choose_config
+from kernels.configs import KernelConfig, choose_config
 from kernels.events import new_events
+from kernels.flash_v1 import launch_flash_v1
 from kernels.flash_v2 import launch_flash_v2
 from kernels.placements import (
     LaunchFacts,
@@ -101,6 +102,17 @@ def test_without_an_nvidia_gpu_nothing_can_note_anything():
         ValueError, match="device must be an NVIDIA GPU for programs to note their SM, got cpu"
     ):
         new_events(1, torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("launch", "programs"), [(launch_flash_v2, 6), (launch_flash_v1, 2)])
+def test_room_that_is_not_one_row_for_each_program_is_refused(device, launch, programs):
+    """Programs would write beside it."""
+    q = torch.zeros(1, 2, 40, 16, dtype=torch.float16, device=device)
+    lse = torch.empty(1, 2, 40, device=device)
+    room = torch.zeros(programs - 1, 5, dtype=torch.int64, device=device)
+    config = KernelConfig(16, 16, 4, 1)
+    with pytest.raises(ValueError, match=rf"events must be \({programs}, 5\), got \({programs - 1}, 5\)"):
+        launch(q, q, q, q.clone(), lse, causal=True, scale=None, config=config, events=room)
 
 
 @pytest.mark.gpu
