@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from simulator.problem import AttentionShape
 
@@ -161,11 +162,13 @@ def check_fits(
 
 
 def heads_per_group(shape: AttentionShape, limits: DeviceLimits) -> int:
-    """Heads that run side by side: under a causal mask as many as keep K and V in half of L2, else one by
-    one.
+    """Heads that run side by side: under a causal mask at most as many as keep K and V in half of L2, in
+    groups of about one size, since a small last group would leave the GPU waiting for its longest tiles;
+    else one by one.
     """
     if not shape.causal:
         return 1
     kv_bytes = 2 * shape.key_len * shape.head_dim * shape.element_bytes
-    queries_per_kv = shape.query_heads // shape.kv_heads
-    return max(1, limits.l2_bytes // 2 // kv_bytes) * queries_per_kv
+    kv_heads = shape.batch * shape.kv_heads
+    groups = ceil(kv_heads / max(1, limits.l2_bytes // 2 // kv_bytes))
+    return ceil(kv_heads / groups) * (shape.query_heads // shape.kv_heads)
