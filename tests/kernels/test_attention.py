@@ -1,10 +1,12 @@
 """The one public call: it takes the fitting kernel, is differentiable, and refuses in sentences."""
 
+from functools import partial
+
 import pytest
 import torch
 
-import kernels.attention
 from kernels.attention import attention
+from kernels.gradients import flash_v2_backward
 from kernels.reference import (
     exact_attention,
     exact_gradients,
@@ -48,11 +50,10 @@ def test_autograd_gives_the_gradients_of_attention(generator, causal, determinis
 @pytest.mark.parametrize("asked", [False, True])
 def test_determinism_follows_the_switch_of_torch(generator, monkeypatch, asked):
     seen = []
-    kept = kernels.attention.flash_v2_backward
 
     def noting(*tensors, deterministic, **options):
         seen.append(deterministic)
-        return kept(*tensors, deterministic=deterministic, **options)
+        return flash_v2_backward(*tensors, deterministic=deterministic, **options)
 
     monkeypatch.setattr("kernels.attention.flash_v2_backward", noting)
     monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: asked)
@@ -67,8 +68,13 @@ def test_determinism_follows_the_switch_of_torch(generator, monkeypatch, asked):
 )
 def test_the_kernel_that_fits_is_taken(generator, monkeypatch, query_len, query_heads, kv_heads, kernel):
     taken = []
+
+    def note(name, *_, **__):
+        taken.append(name)
+        return torch.empty(0), torch.empty(0)
+
     for name in ("flash_decoding", "flash_v2_forward"):
-        monkeypatch.setattr(f"kernels.attention.{name}", lambda *_, name=name, **__: (taken.append(name), 0))
+        monkeypatch.setattr(f"kernels.attention.{name}", partial(note, name))
     q, k, v, _ = random_inputs(generator, (1, query_heads, query_len, 16), (1, kv_heads, 20, 16))
     attention(q, k, v)
     attention(q, k, v, implementation="flash_v2")
