@@ -125,11 +125,13 @@ def backward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
 
 def backward_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
     """Shared memory that a backward kernel needs at most: K and V tiles, Q and dO tiles for each stage, P
-    and dS, barriers.
+    and dS, barriers; and a dQ tile on its way to the atomic adds, where it has too few rows for wgmma.
     """
+    columns = padded_head_dim(shape.head_dim)
     rows = 2 * config.key_rows + 2 * config.stages * config.query_rows
-    row_bytes = padded_head_dim(shape.head_dim) * shape.element_bytes
-    return row_bytes * rows + 2 * config.query_rows * config.key_rows * 4 + _BARRIER_BYTES
+    weights = 2 * config.query_rows * config.key_rows
+    dq = config.query_rows * columns if config.query_rows < 64 else 0
+    return columns * shape.element_bytes * rows + 4 * (weights + dq) + _BARRIER_BYTES
 
 
 def choose_config(
