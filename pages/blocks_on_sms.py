@@ -6,9 +6,9 @@ import streamlit as st
 
 from kernels.placements import recorded_placements
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
-from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline, short_problem_words
+from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
 from pages.shared.blocks_on_sms.settings import MEASURED, Settings, resolve, shape_of, tile_of
-from pages.shared.blocks_on_sms.words import assumptions, measured_notice, model_notice
+from pages.shared.blocks_on_sms.words import assumptions, measured_notice, model_notice, short_problem_words
 from pages.shared.cards import draw_cards, draw_points
 from pages.shared.components import mount
 from pages.shared.controls import Controls, open_controls
@@ -54,17 +54,17 @@ def draw_model(page: Page, settings: Settings) -> None:
         model_run(Kernel.V1_FORWARD, shape, tile, gpu),
         model_run(Kernel.V2_FORWARD, shape, tile, gpu, order=Order(settings.order)),
     )
-    draw_cards(model_cards(page, runs, tile, gpu))
     mount(timeline.ASSET, modelled_timeline(page, runs, shape, tile, gpu), key="sms-timeline")
     st.html(f'<p class="fa-notice">{model_notice(page, runs, gpu)}</p>')
+    draw_cards(model_cards(page, runs, tile, gpu))
     draw_points(page.text("sms.assumptions"), assumptions(page, runs, gpu))
 
 
 def draw_measured(page: Page) -> None:
     placements = recorded_placements()
-    draw_cards(measured_cards(page, placements))
     mount(timeline.ASSET, measured_timeline(page, placements), key="sms-timeline")
     st.html(f'<p class="fa-notice">{measured_notice(page, placements)}</p>')
+    draw_cards(measured_cards(page, placements))
     draw_points(page.text("sms.assumptions"), [page.text(f"sms.assume_fitted.{i}") for i in (1, 2, 3, 4)])
 
 

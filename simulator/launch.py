@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from simulator.gpu import MAX_GRID, MAX_REGISTERS_PER_THREAD, MAX_THREADS_PER_BLOCK
-from simulator.problem import AttentionShape, TileShape, query_tile_count, tiles_of_work
+from simulator.problem import AttentionShape, TileShape, key_tile_range, query_tile_count, tiles_of_work
 
 
 class Kernel(StrEnum):
@@ -61,6 +61,14 @@ class Launch:
         _check_grid(self.grid)
         if len(self.work_tiles) != block_count(self):
             raise ValueError(f"work_tiles must hold {block_count(self)} blocks, got {len(self.work_tiles)}")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedTiles:
+    """What a block works on in its head: tiles of Q and O that it owns, tiles of K and V that it reads."""
+
+    query_tiles: range
+    key_tiles: range
 
 
 def block_count(launch: Launch) -> int:
@@ -119,6 +127,18 @@ def forward_grid(kernel: Kernel, shape: AttentionShape, tile: TileShape) -> tupl
     if kernel is Kernel.V1_FORWARD:
         return shape.query_heads, shape.batch, 1
     return query_tile_count(shape, tile), shape.batch, shape.query_heads
+
+
+def owned_tiles(kernel: Kernel, shape: AttentionShape, tile: TileShape) -> tuple[OwnedTiles, ...]:
+    """The tiles of V2's blocks along x, or of the one block that V1 has for a head."""
+    rows = [
+        OwnedTiles(range(i, i + 1), key_tile_range(shape, tile, i))
+        for i in range(query_tile_count(shape, tile))
+    ]
+    if kernel is Kernel.V1_FORWARD:
+        # The last query tile sees every key that any sees.
+        return (OwnedTiles(range(len(rows)), rows[-1].key_tiles),)
+    return tuple(rows)
 
 
 def dispatch_order(launch: Launch, order: Order) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from simulator.block_time import BlockTimes, FittedTime, fit_times, fitted_durations, roofline_times
@@ -9,7 +10,7 @@ from simulator.gpu import GpuSpec
 from simulator.launch import Kernel, Launch, Order, dispatch_order, plan_launch
 from simulator.occupancy import Occupancy, occupancy_of
 from simulator.problem import AttentionShape, TileShape
-from simulator.schedule import Schedule, assign_blocks, assign_to_slots
+from simulator.schedule import Schedule, assign_blocks, assign_to_slots, busy_fraction, makespan_s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,6 +21,14 @@ class ModelledRun:
     occupancy: Occupancy
     times: BlockTimes
     schedule: Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class RefitError:
+    """How far a refitted model is from its launch, without sign."""
+
+    makespan_fraction: float  # of the measured makespan
+    busy_difference: float  # of busy fractions; 0.01 is a point
 
 
 def model_run(
@@ -45,3 +54,15 @@ def refit_run(launch: Launch, order: Order, recorded: Schedule) -> tuple[FittedT
         order=dispatch_order(launch, order),
     )
     return fit, schedule
+
+
+def worst_refit(recorded: Iterable[tuple[Launch, Order, Schedule]]) -> RefitError:
+    """The largest of each error over recorded launches, each refitted to itself."""
+    makespans, busy = [], []
+    for launch, order, measured in recorded:
+        _, model = refit_run(launch, order, measured)
+        makespans.append(abs(makespan_s(model) / makespan_s(measured) - 1))
+        busy.append(abs(busy_fraction(model) - busy_fraction(measured)))
+    if not makespans:
+        raise ValueError("recorded must hold at least 1 launch, got 0")
+    return RefitError(max(makespans), max(busy))

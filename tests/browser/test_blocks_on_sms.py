@@ -13,12 +13,13 @@ from kernels.placements import recorded_placements
 from simulator.gpu import gpu_named
 from simulator.launch import Kernel, Order
 from simulator.modelled_run import model_run, refit_run
-from simulator.problem import AttentionShape, TileShape
-from simulator.schedule import Schedule, makespan_s
+from simulator.problem import AttentionShape, TileShape, key_tile_range
+from simulator.schedule import Schedule, makespan_s, tail_of
 from tests.browser.conftest import watch_errors
 from tests.browser.driving import READY_LIMIT_MS, wait_ready
 
 STRIP = 18  # css px over the lanes of a panel
+V2_LEFT = 26  # css px in the grid that V1's column takes
 SHAPE = AttentionShape(4096, 4096, 128, causal=True, query_heads=16, kv_heads=16)
 ADDRESS = "/blocks_on_sms?gpu=a10&rows=64"  # 72 SMs, so that a lane is tall enough to point at
 
@@ -69,7 +70,8 @@ def block_words(schedule: Schedule, block: int, in_unit: Callable[[float], str])
 def test_play_moves_to_the_end_and_stops(page: Page) -> None:
     root = open_timeline(page)
     ends = [makespan_s(schedule) for schedule in modelled()]
-    assert time_of(root) == pytest.approx(min(ends), rel=1e-12)
+    tail = tail_of(modelled()[1])  # a page opens in the middle of the tail of the run whose chip it shows
+    assert time_of(root) == pytest.approx((tail.start_s + tail.end_s) / 2, rel=1e-12)
     root.locator('[data-part="speed"]').select_option("4")
     root.get_by_role("button", name="Play").click()
     expect(root.get_by_role("button", name="Pause")).to_be_visible()
@@ -305,4 +307,108 @@ def test_no_text_of_the_page_calls_low_occupancy_a_fault(page: Page) -> None:
         failed,
     )
     assert painted == 0
-    assert page.locator(".fa-cards section").count() == 3
+    assert page.locator(".fa-cards section").count() == 2
+
+
+def on_the_chip(root: Locator) -> dict[int, list[str]]:
+    """The blocks that the floor plan shows, by SM; an idle slot is an empty string."""
+    found: dict[int, list[str]] = {}
+    for sm, block in root.locator(".fa-slot").evaluate_all(
+        "slots => slots.map(slot => [Number(slot.dataset.sm), slot.dataset.block])"
+    ):
+        found.setdefault(sm, []).append(block)
+    return found
+
+
+def scheduled(schedule: Schedule, time_s: float) -> dict[int, list[str]]:
+    """The same, from the schedule."""
+    found = {sm: [""] * schedule.slots_per_sm for sm in range(schedule.sm_count)}
+    for block in np.flatnonzero((schedule.start_s <= time_s) & (time_s < schedule.end_s)):
+        slot = schedule.slot[block]
+        found[slot % schedule.sm_count][slot // schedule.sm_count] = str(block)
+    return found
+
+
+@pytest.mark.parametrize("part", [0.01, 0.06, 0.137, 0.7])
+@pytest.mark.parametrize("run", [0, 1])
+def test_the_chip_at_a_time_is_the_schedule_at_that_time(page: Page, run: int, part: float) -> None:
+    root = open_timeline(page)
+    runs = modelled()
+    time_s = part * max(map(makespan_s, runs))
+    root.locator('[data-part="run"]').select_option(str(run))
+    root.locator('[data-part="scrub"]').fill(str(part))
+    now = in_milliseconds(time_s)
+    expect(root.locator(".fa-box h3").nth(1)).to_have_text(f"The chip at {now}")
+    expected = scheduled(runs[run], time_s)
+    busy = sum(any(slots) for slots in expected.values())
+    expect(root.locator(".fa-chip-busy")).to_contain_text(f"{busy} SMs busy, {72 - busy} idle at {now}.")
+    assert on_the_chip(root) == expected
+
+
+def test_a_recorded_chip_is_that_of_the_launch(page: Page) -> None:
+    root = open_timeline(page, "/blocks_on_sms?view=measured")
+    measured = recorded_placements()[0].schedule
+    assert on_the_chip(root) == scheduled(measured, time_of(root))
+    shown = root.locator(".fa-slot:not(.fa-idle)")
+    tiles = {str(block): str(block % 32 + 1) for block in range(512)}
+    pairs = shown.evaluate_all("slots => slots.map(slot => [slot.dataset.block, slot.textContent])")
+    assert all(tiles[block] == text for block, text in pairs)
+    assert len(pairs) > 0
+
+
+def pick_in_grid(root: Locator, row_block: int, head: int) -> None:
+    """A click in the middle of a block of V2, in the grid of `modelled`."""
+    canvas = root.locator('[data-part="grid"]')
+    box = canvas.bounding_box()
+    assert box is not None
+    column = (box["width"] - V2_LEFT) / 64
+    canvas.click(position={"x": V2_LEFT + (row_block + 0.5) * column, "y": (head + 0.5) * box["height"] / 16})
+
+
+def tiles_of(root: Locator, tensor: str) -> str | None:
+    return root.locator(f'[data-tensor="{tensor}"]').get_attribute("data-tiles")
+
+
+def test_picking_a_block_in_the_grid_marks_it_on_the_chip_and_tells_its_tiles(page: Page) -> None:
+    root = open_timeline(page)
+    runs = modelled()
+    pick_in_grid(root, 20, 5)
+    block = 20 + 64 * 5
+    expect(root).to_have_attribute("data-block", f"1:{block}")
+    expect(root.locator(".fa-readout")).to_contain_text(block_words(runs[1], block, in_milliseconds))
+    marked = root.locator(".fa-slot.fa-marked")
+    expect(marked).to_have_count(1)
+    expect(marked).to_have_attribute("data-sm", str(runs[1].slot[block] % 72))
+    keys = key_tile_range(SHAPE, TileShape(64, 64), 20)
+    assert [tiles_of(root, tensor) for tensor in "QKVO"] == ["20-21", *[f"0-{keys.stop}"] * 2, "20-21"]
+
+
+def test_arrow_keys_in_the_grid_go_from_block_to_block_and_over_to_v1(page: Page) -> None:
+    root = open_timeline(page)
+    pick_in_grid(root, 0, 5)
+    time_s = time_of(root)
+    for key, block in (
+        ("ArrowRight", "1:321"),
+        ("ArrowDown", "1:385"),
+        ("ArrowUp", "1:321"),
+        ("ArrowLeft", "1:320"),
+        ("ArrowLeft", "0:5"),
+    ):
+        page.keyboard.press(key)
+        expect(root).to_have_attribute("data-block", block)
+    assert [tiles_of(root, tensor) for tensor in "QKVO"] == ["0-64"] * 4
+    assert time_of(root) == time_s
+
+
+def test_a_picked_block_is_outlined_in_every_timeline(page: Page) -> None:
+    """V1's block of the head and V2's own: pixels of each overlay change, and only by the pick."""
+    root = open_timeline(page)
+    before = [overlay(root, index) for index in (0, 1)]
+    pick_in_grid(root, 20, 5)
+    expect(root).to_have_attribute("data-block", re.compile("1:"))
+    assert all(overlay(root, index) != before[index] for index in (0, 1))
+
+
+def overlay(root: Locator, index: int) -> str:
+    image: str = panel(root, index).evaluate("canvas => canvas.toDataURL()")
+    return image

@@ -10,6 +10,7 @@ from simulator.launch import (
     dispatch_order,
     fa2_key_rows,
     forward_resources,
+    owned_tiles,
     plan_launch,
 )
 from simulator.problem import AttentionShape, TileShape, crosses_mask, key_tile_range, query_tile_count
@@ -108,3 +109,19 @@ def test_a_problem_of_size_zero_is_refused(field):
 def test_resources_beyond_a_block_are_refused(threads, registers, shared):
     with pytest.raises(ValueError, match="must be"):
         BlockResources(threads, registers, shared, "test")
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("kernel", Kernel)
+def test_the_blocks_of_a_head_own_each_query_tile_once_and_compute_the_pairs_they_have_for_work(
+    kernel, causal
+):
+    shape, tile = shape_of(2, 3, 1000, causal=causal), TileShape(128, 64)
+    owned = owned_tiles(kernel, shape, tile)
+    assert [i for each in owned for i in each.query_tiles] == list(range(query_tile_count(shape, tile)))
+    work = [
+        sum(j in key_tile_range(shape, tile, i) for i in each.query_tiles for j in each.key_tiles)
+        for each in owned
+    ]
+    launch = plan_launch(kernel, shape, tile)
+    assert np.array_equal(np.resize(work, block_count(launch)), launch.work_tiles)

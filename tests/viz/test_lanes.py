@@ -1,24 +1,61 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from simulator.gpu import GPUS, gpu_named
-from simulator.launch import BlockResources, Kernel, Launch
+from simulator.launch import BlockResources, Kernel, Launch, owned_tiles
 from simulator.modelled_run import model_run
-from simulator.problem import AttentionShape, TileShape
+from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
 from simulator.schedule import assign_to_slots, makespan_s
-from viz.timeline.lanes import BYTES_PER_BLOCK, Column, Panel, Provenance, pack_lanes, timeline_data
+from viz.timeline.lanes import (
+    BYTES_PER_BLOCK,
+    Comparison,
+    Panel,
+    Picture,
+    Provenance,
+    pack_lanes,
+    timeline_data,
+)
+
+SHAPE = AttentionShape(500, 500, 64, causal=True, batch=2, query_heads=3, kv_heads=3)
+TILE = TileShape(64, 64)
+WORDS = (
+    "label",
+    "sublabel",
+    "name",
+    "headline",
+    "provenance",
+    "tail_text",
+    "block_text",
+    "owns_text",
+    "grid_text",
+)
 
 
-def panel_of(run, **words):
-    names = ("label", "sublabel", "name", "headline", "provenance", "tail_text", "block_text")
-    return Panel(run.launch, run.schedule, Provenance.MODELLED, **{**dict.fromkeys(names, "word"), **words})
+def panel_of(launch, schedule):
+    owned = owned_tiles(launch.kernel, SHAPE, TILE)
+    return Panel(launch, schedule, owned, Provenance.MODELLED, **dict.fromkeys(WORDS, "word"))
+
+
+def data_of(*runs):
+    return timeline_data(
+        Picture(
+            panels=tuple(panel_of(run.launch, run.schedule) for run in runs),
+            columns=(),
+            chips=(),
+            comparison=Comparison("", "", (), ()),
+            chip_panel=0,
+            query_tiles=query_tile_count(SHAPE, TILE),
+            key_tiles=key_tile_count(SHAPE, TILE),
+            text={},
+        )
+    )
 
 
 def some_runs():
-    shape = AttentionShape(500, 500, 64, causal=True, batch=2, query_heads=3, kv_heads=3)
-    return [model_run(kernel, shape, TileShape(64, 64), gpu_named("t4")) for kernel in Kernel]
+    return [model_run(kernel, SHAPE, TILE, gpu_named("t4")) for kernel in Kernel]
 
 
 def unpacked(data, blocks):
@@ -59,7 +96,7 @@ def test_the_most_slots_of_any_gpu_fit_a_lane_number(gpu):
 
 def test_all_panels_share_the_clock_of_the_longest():
     runs = some_runs()
-    data = timeline_data([panel_of(run) for run in runs], [Column("", "", (0, 1))], [], {})
+    data = data_of(*runs)
     assert data["end_s"] == max(makespan_s(run.schedule) for run in runs)
     assert {name for name, value in data.items() if isinstance(value, bytes)} == {"lanes_0", "lanes_1"}
     json.dumps({name: value for name, value in data.items() if not isinstance(value, bytes)})
@@ -67,13 +104,13 @@ def test_all_panels_share_the_clock_of_the_longest():
 
 def test_the_work_of_a_block_is_found_by_its_place_along_x():
     for run in some_runs():
-        panel = timeline_data([panel_of(run)], [], [], {})["panels"][0]
+        panel = data_of(run)["panels"][0]
         found = [panel["work"][block % len(panel["work"])] for block in range(panel["blocks"])]
         assert found == run.launch.work_tiles.tolist()
 
 
 def test_axes_name_a_block_by_what_it_computes():
-    panel = timeline_data([panel_of(some_runs()[1])], [], [], {})["panels"][0]
+    panel = data_of(some_runs()[1])["panels"][0]
     assert panel["axes"] == [("row_block", 8), ("batch", 2), ("head", 3)]
 
 
@@ -83,6 +120,13 @@ def test_work_that_does_not_repeat_along_x_is_refused():
         Kernel.V2_FORWARD, (2, 1, 2), ("row_block", "batch", "head"), resources, np.array([1, 2, 2, 1])
     )
     schedule = assign_to_slots(np.ones(4), sm_count=1, slots_per_sm=1)
-    words = ["word"] * 7
     with pytest.raises(ValueError, match="work_tiles must repeat"):
-        timeline_data([Panel(launch, schedule, Provenance.MEASURED, *words)], [], [], {})
+        data_of(SimpleNamespace(launch=launch, schedule=schedule))
+
+
+def test_the_tiles_of_a_block_are_found_by_its_place_along_x():
+    """V2's block has one query tile and as many key tiles as it has work; V1's has all of both."""
+    v1, v2 = (data_of(run)["panels"][0] for run in some_runs())
+    assert v1["owned"] == [[0, 8, 0, 8]]
+    assert [end - first for first, end, _, _ in v2["owned"]] == [1] * 8
+    assert [end - first for _, _, first, end in v2["owned"]] == v2["work"]

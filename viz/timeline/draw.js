@@ -1,5 +1,6 @@
 // Draws a run on canvas: its blocks, its frame and tail, the axis, an outline. Colours come from `--fa-…`.
 
+import { clamp } from "./clock.js";
 import { axisTicks } from "./words.js";
 import { RAMP_STEPS } from "./runs.js";
 
@@ -7,8 +8,6 @@ const FRAME_TARGET = 180; // css px that the lanes of a panel may take
 
 export const STRIP = 18; // css px over a frame, for its tail
 export const AXIS = 20;
-
-export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 export function readColours(root) {
   const style = getComputedStyle(root);

@@ -1,4 +1,7 @@
-// The elements around the canvases: columns of panels, the line that names a block, the transport.
+// The elements around the canvases: the overview, columns of panels, the line that names a block, the transport.
+
+import { element } from "./dom.js";
+import { buildOverview } from "./overview.js";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
@@ -14,14 +17,6 @@ export const ICONS = {
   fit: "M2 3h2v10H2zM12 3h2v10h-2zM5 8l3-3v2h0v2h0v2zM11 8L8 5v6z",
 };
 
-function element(tag, className, parent, text) {
-  const node = document.createElement(tag);
-  node.className = className;
-  if (text !== undefined) node.textContent = text;
-  parent?.append(node);
-  return node;
-}
-
 export function icon(path) {
   return `<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path fill="currentColor" d="${path}"/></svg>`;
 }
@@ -30,12 +25,11 @@ export function build(root, data, panels) {
   const focused = root.querySelector(":focus")?.dataset.part;
   root.replaceChildren();
   const whole = element("div", "fa-timeline", root);
+  const parts = { panels: [], axes: [], ...buildOverview(whole, data, panels) };
   const columns = element("div", "fa-columns", whole);
   columns.dataset.count = data.columns.length;
-  const parts = { panels: [], axes: [] };
   for (const column of data.columns) buildColumn(element("section", "fa-column", columns), column, panels, parts);
   const foot = element("div", "fa-foot", whole);
-  buildLegend(foot, data);
   parts.readout = element("p", "fa-readout", foot);
   parts.readout.dataset.part = "readout";
   buildTransport(element("div", "fa-transport", whole), data, parts);
@@ -70,12 +64,6 @@ function buildColumn(column, { title, note, panels: indices }, panels, parts) {
     parts.panels[index] = { panel, box, base, over, busy };
   }
   parts.axes.push(element("canvas", "fa-axis", column));
-}
-
-function buildLegend(foot, data) {
-  const legend = element("p", "fa-legend", foot);
-  element("span", "fa-ramp", legend);
-  element("span", "", legend, data.text.legend);
 }
 
 function buildTransport(bar, data, parts) {

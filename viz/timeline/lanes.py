@@ -1,15 +1,15 @@
-"""What the timeline draws: schedules as packed columns, with the words that stand beside them."""
+"""What the timelines, the grid and the chip draw: schedules as packed columns, and the words beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from simulator.launch import Launch
+from simulator.launch import Launch, OwnedTiles
 from simulator.schedule import Schedule, makespan_s, tail_of
 
 BYTES_PER_BLOCK = 10
@@ -28,6 +28,7 @@ class Panel:
 
     launch: Launch
     schedule: Schedule
+    owned: tuple[OwnedTiles, ...]  # by the blocks along x, or one that stands for all
     kind: Provenance
     label: str  # at the left of its lanes
     sublabel: str
@@ -36,6 +37,9 @@ class Panel:
     provenance: str
     tail_text: str
     block_text: str  # with {head}, {tiles}, {sm}, {start} and so on for the browser to fill
+    owns_text: str  # the same, for the block whose tiles are shown
+    grid_text: str
+    gpc_of_sm: tuple[int, ...] = ()  # SMs of one number share a GPC, -1 is not known; empty: none is
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,39 @@ class Chip:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A head and rows of cells; the first column names, the others are numbers."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of the runs, in numbers."""
+
+    title: str
+    provenance: str
+    tables: tuple[Table, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Runs of one problem on one clock, beside their grid, their chip and their numbers."""
+
+    panels: tuple[Panel, ...]
+    columns: tuple[Column, ...]
+    chips: tuple[Chip, ...]
+    comparison: Comparison
+    chip_panel: int  # whose SMs are shown first
+    query_tiles: int  # of the problem
+    key_tiles: int
+    text: Mapping[str, str]
+
+
 def pack_lanes(schedule: Schedule) -> bytes:
     """Start s and end s (float32), then slot (uint16), of every block in the order of the grid."""
     columns = (
@@ -65,19 +102,18 @@ def pack_lanes(schedule: Schedule) -> bytes:
     return b"".join(column.tobytes() for column in columns)
 
 
-def timeline_data(
-    panels: Sequence[Panel], columns: Sequence[Column], chips: Sequence[Chip], text: dict[str, str]
-) -> dict[str, Any]:
+def timeline_data(picture: Picture) -> dict[str, Any]:
     """The data of `createTimeline`: JSON values, and one column of bytes for each panel."""
-    packed = {f"lanes_{i}": pack_lanes(panel.schedule) for i, panel in enumerate(panels)}
+    packed = {f"lanes_{i}": pack_lanes(panel.schedule) for i, panel in enumerate(picture.panels)}
     return {
-        "panels": [_panel_data(panel) for panel in panels],
-        "columns": [
-            {"title": each.title, "note": each.note, "panels": list(each.panels)} for each in columns
-        ],
-        "chips": [{"kind": chip.kind, "text": chip.text} for chip in chips],
-        "end_s": max(makespan_s(panel.schedule) for panel in panels),
-        "text": text,
+        "panels": [_panel_data(panel) for panel in picture.panels],
+        "columns": [asdict(column) for column in picture.columns],
+        "chips": [asdict(chip) for chip in picture.chips],
+        "comparison": asdict(picture.comparison),
+        "chip": picture.chip_panel,
+        "tiles": {"queries": picture.query_tiles, "keys": picture.key_tiles},
+        "end_s": max(makespan_s(panel.schedule) for panel in picture.panels),
+        "text": dict(picture.text),
         **packed,
     }
 
@@ -94,6 +130,10 @@ def _panel_data(panel: Panel) -> dict[str, object]:
         "provenance": panel.provenance,
         "tail_text": panel.tail_text,
         "block_text": panel.block_text,
+        "owns_text": panel.owns_text,
+        "grid_text": panel.grid_text,
+        "gpc_of_sm": list(panel.gpc_of_sm),
+        "owned": [_range_ends(owned.query_tiles, owned.key_tiles) for owned in panel.owned],
         "axes": list(sizes.items()),
         "grid": " ".join(
             f"{axis}={size}" for axis, size in sizes.items()
@@ -105,6 +145,10 @@ def _panel_data(panel: Panel) -> dict[str, object]:
         "makespan_s": tail.end_s,
         "tail_start_s": tail.start_s,
     }
+
+
+def _range_ends(*ranges: range) -> list[int]:
+    return [end for each in ranges for end in (each.start, each.stop)]
 
 
 def _repeating_work(launch: Launch) -> np.ndarray:

@@ -1,5 +1,7 @@
 // Numbers and names in words: one unit of time for the whole clock, blocks named by what they compute.
 
+import { placeOf } from "./runs.js";
+
 export const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 export function timeFormat(end) {
@@ -29,15 +31,9 @@ export function slowdown(ratio) {
 }
 
 export function blockWords(panel, block, format) {
-  const values = {};
-  let rest = block;
-  for (const [name, size] of panel.axes) {
-    values[name] = rest % size;
-    rest = Math.floor(rest / size);
-  }
   const lane = panel.lane[block];
   return fill(panel.block_text, {
-    ...values,
+    ...placeOf(panel, block),
     tiles: panel.work[block % panel.work.length].toLocaleString("en-US"),
     sm: Math.floor(lane / panel.slots_per_sm),
     slot: lane % panel.slots_per_sm,

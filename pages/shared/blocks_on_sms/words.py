@@ -1,4 +1,4 @@
-"""Sentences of Blocks on SMs that depend on its runs: what to notice, and what the model assumes."""
+"""Words of Blocks on SMs that depend on its runs: problems, grids, what to notice, what the model assumes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,58 @@ from math import prod
 
 from kernels.placements import RecordedPlacement
 from pages.shared.frame import Page
+from simulator.block_time import FittedTime
 from simulator.gpu import GpuSpec
+from simulator.launch import Launch
 from simulator.modelled_run import ModelledRun
+from simulator.problem import AttentionShape
 from simulator.schedule import makespan_s, tail_of
 from viz.units import format_seconds
 
 ASSUMPTIONS = ("grids", "dispatch", "time", "tiles", "bytes", "left_out", "peaks", "registers")
+
+
+def problem_words(page: Page, shape: AttentionShape, where: str) -> str:
+    """The problem in one line: GPU, batch, heads, N, d, causal or not."""
+    mask = page.text("sms.causal" if shape.causal else "sms.full")
+    return page.text("sms.problem", mask=mask, **_problem_values(shape, where))
+
+
+def short_problem_words(page: Page, shape: AttentionShape, where: str) -> str:
+    """The same for a narrow line."""
+    return page.text("sms.problem_short", **_problem_values(shape, where))
+
+
+def _problem_values(shape: AttentionShape, where: str) -> dict[str, str]:
+    return {
+        "gpu": where,
+        "batch": f"{shape.batch:,}",
+        "heads": f"{shape.query_heads:,}",
+        "length": f"{shape.query_len:,}",
+        "head_dim": f"{shape.head_dim}",
+    }
+
+
+def measured_words(page: Page, placement: RecordedPlacement) -> str:
+    """Where, when and which launch."""
+    return page.text(
+        "sms.provenance.measured",
+        gpu=placement.recorded_on.gpu,
+        month=page.text(f"sms.month.{placement.recorded_on.month}"),
+        launch=placement.launch_number,
+        launches=placement.launches_recorded,
+    )
+
+
+def fit_words(page: Page, fit: FittedTime) -> str:
+    """A fitted line as an equation."""
+    return page.text("sms.fit", fixed=format_seconds(fit.fixed_s), per_tile=format_seconds(fit.per_tile_s))
+
+
+def grid_words(page: Page, launch: Launch) -> str:
+    """The grid as a product that a reader can check."""
+    sizes = dict(zip(launch.axes, (f"{size:,}" for size in launch.grid), strict=False))
+    return page.text(f"sms.grid.{launch.kernel}", blocks=f"{prod(launch.grid):,}", **sizes)
 
 
 def model_notice(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> str:

@@ -1,0 +1,84 @@
+"""What came of the runs of Blocks on SMs, in numbers: V1 against V2, and the model against a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from kernels.placements import RecordedPlacement
+from pages.shared.blocks_on_sms.words import fit_words
+from pages.shared.frame import Page
+from simulator.gpu import GpuSpec
+from simulator.modelled_run import ModelledRun, refit_run
+from simulator.schedule import Schedule, busy_fraction, makespan_s, tail_of, waves
+from viz.timeline.lanes import Comparison, Table
+from viz.units import format_percent, format_seconds
+
+
+def model_comparison(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> Comparison:
+    """V1 beside V2."""
+    head = ("", *(page.text(f"sms.kernel.{run.launch.kernel}") for run in runs))
+    rows = (
+        (page.text("sms.row.makespan"), *(format_seconds(makespan_s(run.schedule)) for run in runs)),
+        (page.text("sms.row.busy"), *(format_percent(busy_fraction(run.schedule)) for run in runs)),
+        (page.text("sms.row.idle"), *(format_seconds(tail_of(run.schedule).mean_idle_s) for run in runs)),
+        (
+            page.text("sms.row.waves"),
+            *(f"{waves(prod(run.launch.grid), gpu, run.occupancy):.2f}" for run in runs),
+        ),
+    )
+    return Comparison(
+        title=page.text("sms.card.comparison"),
+        provenance=page.text("sms.provenance.roofline"),
+        tables=(Table(head, rows),),
+        lines=(page.text("sms.card.waves_note"), page.text("sms.card.small_grid")),
+    )
+
+
+def measured_comparison(page: Page, placements: Sequence[RecordedPlacement]) -> Comparison:
+    """The model beside each recorded launch."""
+    return Comparison(
+        title=page.text("sms.card.against"),
+        provenance=page.text("sms.provenance.both"),
+        tables=tuple(_against_table(page, placement) for placement in placements),
+        lines=(page.text("sms.card.placement"),),
+    )
+
+
+def _against_table(page: Page, placement: RecordedPlacement) -> Table:
+    fit, model = refit_run(placement.launch, placement.order, placement.schedule)
+    measured = placement.schedule
+    title = f"{page.text(f'sms.order.{placement.order}')}: {fit_words(page, fit)}"
+    head = ("", *(page.text(f"sms.against.{column}") for column in ("predicted", "measured", "differs")))
+    busy_points = 100 * (busy_fraction(model) - busy_fraction(measured))
+    rows = (
+        _against_row(page, "makespan", model, measured, makespan_s),
+        (
+            page.text("sms.row.busy"),
+            format_percent(busy_fraction(model)),
+            format_percent(busy_fraction(measured)),
+            page.text("sms.against.points", points=_signed(f"{busy_points:+.1f}")),
+        ),
+        _against_row(page, "idle", model, measured, _mean_idle_s),
+    )
+    return Table(head, rows, title)
+
+
+def _against_row(
+    page: Page, name: str, model: Schedule, measured: Schedule, of: Callable[[Schedule], float]
+) -> tuple[str, ...]:
+    ratio = of(model) / of(measured) - 1
+    return (
+        page.text(f"sms.row.{name}"),
+        format_seconds(of(model)),
+        format_seconds(of(measured)),
+        _signed(f"{100 * ratio:+.0f} %"),
+    )
+
+
+def _mean_idle_s(schedule: Schedule) -> float:
+    return tail_of(schedule).mean_idle_s
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "−")

@@ -1,0 +1,151 @@
+// The grid: batch and heads down, row blocks across, each block in the shade of its work; and what a block owns.
+//
+// Grids of several kernels for one problem stand beside one another, row by row the same head: V1's blocks are a
+// column, each beside the blocks into which V2 cuts its work.
+
+import { element, setText } from "./dom.js";
+import { clamp } from "./clock.js";
+import { sizeCanvas } from "./draw.js";
+import { placeOf, shadeOf } from "./runs.js";
+
+const STRIP_PX = 16; // width of a column of its own
+const GAP_PX = 10; // between two grids
+const TALLEST_ROW_PX = 12;
+const TALLEST_PX = 80;
+const MOST_CELLS = 96; // of which a strip still shows the edges
+const TENSORS = [["Q", "query", "queries"], ["K", "key", "keys"], ["V", "value", "keys"], ["O", "output", "queries"]];
+
+export function buildGrid(box, data, panels) {
+  const grids = distinctGrids(panels);
+  for (const { panel } of grids) element("p", "fa-grid-words", box, panel.grid_text);
+  const rows = grids[0].rows;
+  const picture = element("div", "fa-grid-picture", box);
+  const edges = element("div", "fa-grid-heads fa-note", picture);
+  element("span", "", edges, `${data.text.head} 0`);
+  element("span", "", edges, rows > 1 ? String(rows - 1) : "");
+  const canvas = element("canvas", "fa-grid-canvas", picture);
+  canvas.tabIndex = 0;
+  canvas.dataset.part = "grid";
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", `${data.text.grid}. ${data.text.pick}`);
+  canvas.style.height = `${Math.min(TALLEST_PX, rows * TALLEST_ROW_PX)}px`;
+  const below = element("p", "fa-grid-across fa-note", box);
+  element("span", "", below, data.text.across);
+  const legend = element("span", "fa-legend", below);
+  element("span", "fa-ramp", legend);
+  element("span", "", legend, data.text.legend);
+  const owned = buildOwned(box, data);
+
+  return {
+    canvas,
+    draw(colours, pointed) {
+      const width = canvas.clientWidth, height = canvas.clientHeight;
+      const context = sizeCanvas(canvas, width, height);
+      const places = placesOf(grids, width);
+      grids.forEach((grid, i) => drawCells(context, grid, places[i], height, colours));
+      if (pointed) grids.forEach((grid, i) => drawPointed(context, grid, places[i], height, pointed, colours));
+      showOwned(owned, pointed, data.text);
+    },
+    blockAt({ clientX, clientY }) {
+      const bounds = canvas.getBoundingClientRect();
+      const x = clientX - bounds.left, row = Math.floor(clamp((clientY - bounds.top) / bounds.height, 0, 1 - 1e-9) * rows);
+      const places = placesOf(grids, bounds.width);
+      const at = Math.max(0, places.findLastIndex(({ left }) => x >= left));
+      const column = Math.floor(clamp((x - places[at].left) / places[at].width, 0, 1 - 1e-9) * grids[at].columns);
+      return blockOf(grids[at], column, row);
+    },
+    // The block beside another, or the first where there is none; across the edge of a grid lies the next grid.
+    beside(pointed, right, down) {
+      const { grid, column, row } = cellOf(grids, pointed && panels[pointed.panel], pointed?.block);
+      if (!pointed) return blockOf(grid, column, row);
+      const at = grids.indexOf(grid), next = grids[column + right < 0 ? at - 1 : column + right >= grid.columns ? at + 1 : at];
+      const moved = !next || next === grid ? clamp(column + right, 0, grid.columns - 1) : right < 0 ? next.columns - 1 : 0;
+      return blockOf(next ?? grid, moved, clamp(row + down, 0, rows - 1));
+    },
+  };
+}
+
+function distinctGrids(panels) {
+  const grids = [];
+  panels.forEach((panel, index) => {
+    if (grids.some((grid) => grid.panel.grid === panel.grid)) return;
+    const sizes = Object.fromEntries(panel.axes);
+    grids.push({ panel, index, sizes, columns: sizes.row_block ?? 1, rows: sizes.batch * sizes.head });
+  });
+  return grids.sort((a, b) => a.columns - b.columns);
+}
+
+function placesOf(grids, width) {
+  const strips = grids.slice(0, -1).length * (STRIP_PX + GAP_PX);
+  return grids.map((_, i) => ({
+    left: i * (STRIP_PX + GAP_PX),
+    width: i < grids.length - 1 ? STRIP_PX : width - strips,
+  }));
+}
+
+function blockOf({ panel, index, sizes }, column, row) {
+  const place = { row_block: column, head: row % sizes.head, batch: Math.floor(row / sizes.head) };
+  let block = 0, step = 1;
+  for (const [name, size] of panel.axes) {
+    block += step * place[name];
+    step *= size;
+  }
+  return { panel: index, block };
+}
+
+function cellOf(grids, panel, block) {
+  if (!panel) return { grid: grids[grids.length - 1], column: 0, row: 0 };
+  const grid = grids.find((each) => each.panel.grid === panel.grid);
+  const { row_block: column = 0, head, batch } = placeOf(panel, block);
+  return { grid, column, row: batch * grid.sizes.head + head };
+}
+
+function drawCells(context, grid, { left, width }, height, colours) {
+  const cell = width / grid.columns, row = height / grid.rows;
+  const [seamX, seamY] = [cell >= 4 ? 1 : 0, row >= 4 ? 1 : 0];
+  for (let column = 0; column < grid.columns; column++) {
+    context.fillStyle = colours.ramp[shadeOf(grid.panel, column)];
+    // A head has the work of every other, so rows that are too low to be told apart are one bar.
+    if (!seamY) context.fillRect(left + column * cell, 0, cell - seamX, height);
+    else for (let r = 0; r < grid.rows; r++) context.fillRect(left + column * cell, r * row, cell - seamX, row - seamY);
+  }
+}
+
+function drawPointed(context, grid, { left, width }, height, pointed, colours) {
+  const { row_block, head, batch } = pointed.place;
+  const across = row_block === undefined || grid.columns === 1 ? [0, grid.columns] : [row_block, row_block + 1];
+  const cell = width / grid.columns, row = height / grid.rows;
+  const wide = Math.max((across[1] - across[0]) * cell, 4), tall = Math.max(row, 4);
+  const x = clamp(left + across[0] * cell, left + 1, left + width - wide), y = (batch * grid.sizes.head + head) * row;
+  for (const [colour, line] of [[colours.surface, 4], [colours.ink, 2]]) {
+    context.strokeStyle = colour;
+    context.lineWidth = line;
+    context.strokeRect(x, clamp(y, 1, height - tall), wide - 1, tall - 1);
+  }
+}
+
+function buildOwned(box, data) {
+  const words = element("p", "fa-owned-words", box);
+  const [title, amount] = [element("b", "", words), element("span", "fa-note", words)];
+  const strips = TENSORS.map(([letter, role, axis]) => {
+    const strip = element("div", `fa-strip fa-${role}`, box);
+    element("b", "", strip, letter);
+    const track = element("span", "fa-track", strip);
+    track.dataset.tensor = letter;
+    track.style.setProperty("--fa-tiles", data.tiles[axis]);
+    track.classList.toggle("fa-fine", data.tiles[axis] > MOST_CELLS);
+    return { track, axis, tiles: data.tiles[axis], bar: element("i", "", track) };
+  });
+  return { title, amount, strips };
+}
+
+function showOwned({ title, amount, strips }, pointed, text) {
+  setText(title, pointed ? pointed.owns_text : text.pick);
+  setText(amount, pointed ? pointed.amount_text : "");
+  for (const { track, bar, tiles, axis } of strips) {
+    const [first, end] = pointed ? pointed.owned[axis] : [0, 0];
+    track.dataset.tiles = pointed ? `${first}-${end}` : "";
+    bar.style.left = `${(first / tiles) * 100}%`;
+    bar.style.width = `${((end - first) / tiles) * 100}%`;
+  }
+}
