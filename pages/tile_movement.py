@@ -1,6 +1,7 @@
-"""Tile movement: standard attention, V1 and V2 forward, one tile at a time between HBM and the chip."""
+"""Tile movement: two walks side by side, or one by itself, a tile at a time between HBM and the chip."""
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -9,22 +10,32 @@ from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
 from pages.shared.tile_movement.settings import (
+    BYTES,
+    NOTHING,
     TileSettings,
+    clock_of,
     problem_of,
     resolve,
+    shown_walks,
     sram_elements_of,
-    walk_of_settings,
+    time_of,
+    walks_of_settings,
 )
+from pages.shared.tile_movement.words import comparison_text, walk_text
 from simulator.gpu import GPUS, gpu_named
 from viz import player
 from viz.player.captions import PLACEHOLDERS
-from viz.player.scene import WalkText, payload_of
+from viz.player.scene import payload_of
 from viz.player.texts import TEXT_NAMES, TEXT_PLACEHOLDERS
 from viz.units import format_capacity
 
 NAME = "tile_movement"
 PLAYER = "tile-player"
-NOTES = 3
+REPORTED = {
+    "step": "step",
+    "bytes": "moved_bytes",
+    "clock": "clock",
+}  # by the player -> field of the settings
 
 
 def draw_page() -> None:
@@ -38,10 +49,11 @@ def draw_page() -> None:
 
 def _draw_controls(page: Page, controls: Controls[TileSettings]) -> None:
     settings = controls.settings
+    walks = {name: page.text(f"tiles.walk.{name}.name") for name in WALKS}
+    nothing = {NOTHING: page.text("tiles.control.beside.none")}
     with controls.strip(_summary(page, settings)):
-        controls.draw(
-            "walk", "tiles.control.walk", options={n: page.text(f"tiles.walk.{n}.name") for n in WALKS}
-        )
+        controls.draw("walk", "tiles.control.walk", options=walks)
+        controls.draw("beside", "tiles.control.beside", options=walks | nothing)
         for name in ("query_len", "key_len", "head_dim", "causal"):
             controls.draw(name, f"tiles.control.{name}")
         tilings = {name: page.text(f"tiles.control.tiling.{name}") for name in ("hand", "v1")}
@@ -55,7 +67,7 @@ def _summary(page: Page, settings: TileSettings) -> str:
     shape, tile = problem_of(settings)
     return page.text(
         "tiles.summary",
-        walk=page.text(f"tiles.walk.{settings.walk}.short"),
+        walk=" | ".join(page.text(f"tiles.walk.{name}.short") for name in shown_walks(settings)),
         queries=f"{shape.query_len:,}",
         keys=f"{shape.key_len:,}",
         head_dim=shape.head_dim,
@@ -77,27 +89,23 @@ def _draw_rules(page: Page, settings: TileSettings) -> None:
 
 
 def _draw_player(page: Page, settings: TileSettings) -> None:
-    walk = walk_of_settings(settings)
+    walks = walks_of_settings(settings)
     unfilled = {name: f"{{{name}}}" for name in (*PLACEHOLDERS, *TEXT_PLACEHOLDERS)}
-    named = f"tiles.walk.{settings.walk}"
-    text = WalkText(
-        name=page.text(f"{named}.name"),
-        short=page.text(f"{named}.short"),
-        lead=page.text(f"{named}.lead"),
-        notes=tuple(page.text(f"{named}.note.{number}") for number in range(1, NOTES + 1)),
-        captions={key: page.text(key, **unfilled) for key in walk.captions.keys},
-    )
+    told = [(walk, walk_text(page, walk, unfilled)) for walk in walks]
     data = {
-        **payload_of([(walk, text)], gpu_named(settings.gpu)),
+        **payload_of(told, gpu_named(settings.gpu)),
         "texts": {name: page.text(f"tiles.player.{name}", **unfilled) for name in TEXT_NAMES},
-        "step": settings.step,
-        "key": f"{page.language} {replace(settings, step=0)}",
+        "comparison": comparison_text(page, *walks) if len(walks) == 2 else None,
+        "clock": clock_of(settings),
+        "time": time_of(settings),
+        "key": f"{page.language} {replace(settings, step=0, moved_bytes=0, clock=BYTES)}",
     }
-    mount(player.ASSET, data, key=PLAYER, on_step_change=_remember_step)
+    callbacks = {f"on_{name}_change": partial(_remember, name, field) for name, field in REPORTED.items()}
+    mount(player.ASSET, data, key=PLAYER, **callbacks)
 
 
-def _remember_step() -> None:
-    hold(NAME, "step", st.session_state[PLAYER]["step"])
+def _remember(reported: str, field: str) -> None:
+    hold(NAME, field, st.session_state[PLAYER][reported])
 
 
 draw_page()

@@ -86,10 +86,10 @@ def frames_per_s() -> float:
         page.goto(_address(server, "tile_movement"))
         wait_ready(page)
         player = page.locator(".fa-player")
-        before = player.get_attribute("data-step")
+        before = player.get_attribute("data-position")
         player.locator("[data-action=play]").click()
         rate = page.evaluate(FRAMES_WHILE_PLAYING, PLAYED_S)
-        if player.get_attribute("data-step") == before:
+        if player.get_attribute("data-position") == before:
             raise RuntimeError("the player did not move")
         return round(rate)
 

@@ -6,7 +6,8 @@ const THIN = 2; // px
 const TICK_ROOM = 4; // px between write ticks, below which writes are a share like the others
 const GROUPS = ["read", "compute", "write"];
 
-export function paintLane(canvas, walk, width, colours) {
+/** `times` says when each step ends, in any unit: a step that takes no time has no width. */
+export function paintLane(canvas, walk, times, width, colours) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(HEIGHT * ratio);
@@ -14,8 +15,9 @@ export function paintLane(canvas, walk, width, colours) {
   canvas.style.height = `${HEIGHT}px`;
   const pen = canvas.getContext("2d");
   pen.scale(ratio, ratio);
-  const x = (index) => (index / walk.length) * width;
-  if (width / walk.length >= THIN) paintSteps(pen, walk, x, colours);
+  const x = (index) => (times[index] / times.at(-1)) * width;
+  const wide = times.filter((time, index) => time > times[index - 1]).length;
+  if (width / wide >= THIN) paintSteps(pen, walk, x, colours);
   else paintShares(pen, walk, x, colours);
 }
 
@@ -26,6 +28,7 @@ function groupOf(kind) {
 
 function paintSteps(pen, walk, x, colours) {
   for (let index = 0; index < walk.length; index++) {
+    if (x(index) === x(index + 1)) continue;
     pen.fillStyle = colours[groupOf(kindOf(walk, index))];
     pen.fillRect(x(index), 0, x(index + 1) - x(index) + 0.3, HEIGHT);
   }
@@ -33,19 +36,19 @@ function paintSteps(pen, walk, x, colours) {
 
 function paintShares(pen, walk, x, colours) {
   for (const [first, end] of stretches(walk, x)) {
-    const counts = { read: 0, compute: 0, write: 0 };
+    const shares = { read: 0, compute: 0, write: 0 };
     const writes = [];
     for (let index = first; index < end; index++) {
       const group = groupOf(kindOf(walk, index));
-      counts[group]++;
+      shares[group] += x(index + 1) - x(index);
       if (group === "write" && (index === first || groupOf(kindOf(walk, index - 1)) !== "write")) writes.push(index);
     }
     const asTicks = writes.length > 0 && (x(end) - x(first)) / writes.length >= TICK_ROOM;
     const shown = asTicks ? GROUPS.slice(0, 2) : GROUPS;
-    const total = shown.reduce((sum, group) => sum + counts[group], 0);
+    const total = shown.reduce((sum, group) => sum + shares[group], 0);
     let top = 0;
     for (const group of shown) {
-      const height = total ? (counts[group] / total) * HEIGHT : 0;
+      const height = total ? (shares[group] / total) * HEIGHT : 0;
       pen.fillStyle = colours[group];
       pen.fillRect(x(first), top, x(end) - x(first) + 0.3, height);
       top += height;

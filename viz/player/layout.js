@@ -11,20 +11,22 @@ const MAP_GAP = 34; // between S and P
 const STATISTICS_WIDTH = 5;
 const THINNEST = 3; // px, of what would be too slim to see at true proportion
 const [LOWEST, HIGHEST] = [424, 500]; // of a scene on a desktop
+const COMPACT_HEIGHT = 372; // where two scenes, their transport and their ledger share a screen
+const CHIP_BESIDE_SLOTS = 306; // px down the chip for titles, gauges and the table
 export const NARROW = 480;
 
 /** HBM, bus and chip side by side, or one above the other on a phone. */
-export function layoutScene(walk, width, narrow) {
+export function layoutScene(walk, width, narrow, compact) {
   if (narrow) {
     const hbm = { x: 0, y: 0, width, height: Math.min(width * 0.8, 330) };
     const bus = { x: 0, y: hbm.height, width, height: 60 };
     const chip = { x: 0, y: bus.y + bus.height, width, height: 150 };
     return { width, height: chip.y + chip.height, narrow, hbm, bus, chip, tensors: layoutHbm(walk, hbm) };
   }
-  const busWidth = 104;
-  const chipWidth = Math.max(250, Math.min(320, width * 0.33));
+  const busWidth = compact ? 92 : 104;
+  const chipWidth = Math.max(compact ? 206 : 250, Math.min(320, width * 0.33));
   const hbm = { x: 0, y: 0, width: width - busWidth - chipWidth, height: 0 };
-  hbm.height = Math.min(Math.max(heightAtFullWidth(walk, hbm), LOWEST), HIGHEST);
+  hbm.height = compact ? COMPACT_HEIGHT : Math.min(Math.max(heightAtFullWidth(walk, hbm), LOWEST), HIGHEST);
   const { height } = hbm;
   const bus = { x: hbm.width, y: 0, width: busWidth, height };
   const chip = { x: hbm.width + busWidth, y: 0, width: chipWidth, height };
@@ -115,7 +117,7 @@ function slotGroup(walk, memory) {
 
 function layoutWideChip(chip, groups) {
   const inner = { x: chip.x + PAD, width: chip.width - 2 * PAD };
-  const size = Math.min(54, (inner.width - 4 * 7) / 4.7);
+  const size = Math.min(54, (inner.width - 4 * 7) / 4.7, (chip.height - CHIP_BESIDE_SLOTS) / 2);
   const slots = {};
   const compartments = groups.map((tensors, memory) => {
     const top = chip.y + 36 + memory * (size + 78);

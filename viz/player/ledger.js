@@ -1,28 +1,36 @@
 // Bytes so far, per tensor and direction on one scale, beside the closed form that the walk ends on.
 import { exactBytes, fillTemplate, htmlNode, setText } from "./svg.js";
-import { READ, TENSOR, TENSOR_NAMES, WRITE, bytesSoFar, totalSoFar } from "./walk.js";
+import { READ, TENSOR, TENSOR_NAMES, WRITE, bytesSoFar, kindOf, tensorOf } from "./walk.js";
 
 const ORDER = [TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.SCORES, TENSOR.PROBABILITIES, TENSOR.OUTPUT, TENSOR.STATISTICS];
 const NAMES = ["Q", "K", "V", "S", "P", "O"];
 
-export function createLedger(parent, walks, texts) {
+export function createLedger(parent, walks, comparison, texts) {
   const card = htmlNode(parent, "section", "ledger");
   const head = htmlNode(card, "header");
   htmlNode(head, "h2", "", texts.bytesSoFar);
   htmlNode(head, "p", "", texts.algorithmic);
+  if (comparison) htmlNode(head, "strong", "ratio", comparison.ratio);
   htmlNode(head, "span", "provenance", texts.exact);
+  if (comparison?.surprise) htmlNode(card, "p", "surprise", comparison.surprise);
   const scale = Math.max(...walks.flatMap((walk) => movedTensors(walk).map((tensor) => moved(walk, walk.length, tensor))));
-  const sides = walks.map((walk) => createSide(card, walk, texts, scale));
-  return { draw: (positions) => sides.forEach((side, index) => side.draw(positions[index])) };
+  const body = htmlNode(card, "div", "sides");
+  const sides = walks.map((walk) => createSide(body, walk, texts, scale, Boolean(comparison)));
+  return {
+    /** `pending` is what each walk's step under way has not moved yet. */
+    draw: (positions, pending) => sides.forEach((side, index) => side.draw(positions[index], pending[index])),
+  };
 }
 
 const moved = (walk, position, tensor) =>
   bytesSoFar(walk, position, tensor, READ) + bytesSoFar(walk, position, tensor, WRITE);
 const movedTensors = (walk) => ORDER.filter((tensor) => moved(walk, walk.length, tensor) > 0);
 
-function createSide(card, walk, texts, scale) {
-  const table = htmlNode(card, "div", "bytes");
-  for (const text of ["", "", texts.read, texts.write]) htmlNode(table, "span", "column", text);
+function createSide(body, walk, texts, scale, compares) {
+  const side = htmlNode(body, "div", "side");
+  side.dataset.ledger = walk.algorithm;
+  const table = htmlNode(side, "div", "bytes");
+  for (const text of [compares ? walk.short : "", "", texts.read, texts.write]) htmlNode(table, "span", "column", text);
   const rows = movedTensors(walk).map((tensor) => createRow(table, walk, tensor, scale));
   htmlNode(table, "span", "total name", texts.all);
   htmlNode(table, "span", "total");
@@ -31,16 +39,16 @@ function createSide(card, walk, texts, scale) {
     node.dataset.counter = direction === READ ? "read" : "write";
     return node;
   });
-  const sum = createProof(card, walk, texts);
+  const sum = createProof(side, walk, texts);
   return {
-    draw(position) {
-      rows.forEach((row) => row.draw(position));
+    draw(position, pending) {
+      const bytes = rows.map((row) => row.draw(position, pending));
       totals.forEach((node, direction) => {
-        const bytes = totalSoFar(walk, position, direction);
-        node.dataset.bytes = String(bytes);
-        setText(node, exactBytes(bytes));
+        const total = bytes.reduce((all, row) => all + row[direction], 0);
+        node.dataset.bytes = String(total);
+        setText(node, exactBytes(total));
       });
-      sum.draw(position);
+      sum.draw(walk.movedUpTo[position] - pending);
     },
   };
 }
@@ -54,34 +62,35 @@ function createRow(table, walk, tensor, scale) {
   const figures = bars.map(() => htmlNode(table, "span", "figure"));
   const drawn = [-1, -1];
   return {
-    draw(position) {
-      [READ, WRITE].forEach((direction) => {
-        const bytes = bytesSoFar(walk, position, tensor, direction);
+    draw(position, pending) {
+      return [READ, WRITE].map((direction) => {
+        const under = pending > 0 && tensorOf(walk, position - 1) === tensor && kindOf(walk, position - 1) === direction;
+        const bytes = bytesSoFar(walk, position, tensor, direction) - (under ? pending : 0);
         const never = bytesSoFar(walk, walk.length, tensor, direction) === 0;
-        if (bytes === drawn[direction]) return;
+        if (bytes !== drawn[direction]) {
+          bars[direction].style.width = `${(100 * bytes) / scale}%`;
+          setText(figures[direction], never ? "–" : exactBytes(bytes));
+        }
         drawn[direction] = bytes;
-        bars[direction].style.width = `${(100 * bytes) / scale}%`;
-        setText(figures[direction], never ? "–" : exactBytes(bytes));
+        return bytes;
       });
     },
   };
 }
 
-/** The closed form in letters and numbers, and the sum of events with a mark of agreement. */
+/** The closed form with a mark that the sum of all steps agrees, then the same with its letters and numbers. */
 function createProof(card, walk, texts) {
   const proof = htmlNode(card, "div", "proof");
-  htmlNode(proof, "h3", "", texts.wholeWalk);
-  const form = htmlNode(proof, "p", "form");
-  htmlNode(form, "code", "", walk.formula);
-  htmlNode(form, "span", "where", walk.letters.map((letter) => withMeaning(letter, texts)).join("; "));
-  const written = htmlNode(proof, "p", "equation");
-  htmlNode(written, "code", "", walk.writtenOut);
-  htmlNode(written, "b", "", `= ${exactBytes(walk.closedFormBytes)}`).dataset.closedForm = String(walk.closedFormBytes);
+  const whole = htmlNode(proof, "p", "equation whole");
+  htmlNode(whole, "span", "", texts.wholeWalk);
+  htmlNode(whole, "code", "", walk.formula);
+  htmlNode(whole, "b", "", `= ${exactBytes(walk.closedFormBytes)}`).dataset.closedForm = String(walk.closedFormBytes);
   const total = walk.readBytes + walk.writtenBytes;
   const agrees = total === walk.closedFormBytes;
-  const events = htmlNode(proof, "p", "equation");
-  htmlNode(events, "span", "", texts.sumOfEvents);
-  htmlNode(events, "b", agrees ? "agrees" : "differs", `${exactBytes(total)} ${agrees ? "✓ " + texts.agrees : "✗ " + texts.differs}`);
+  const mark = agrees ? `✓ ${texts.agrees}` : `✗ ${fillTemplate(texts.differs, { bytes: exactBytes(total) })}`;
+  htmlNode(whole, "b", agrees ? "agrees" : "differs", mark);
+  htmlNode(proof, "p", "form", walk.letters.map((letter) => withMeaning(letter, texts)).join("; "));
+  htmlNode(htmlNode(proof, "p", "equation"), "code", "", `= ${walk.writtenOut}`);
   const soFar = htmlNode(proof, "p", "equation");
   htmlNode(soFar, "span", "", texts.upToHere);
   const bytes = htmlNode(soFar, "b");
@@ -92,9 +101,7 @@ function createProof(card, walk, texts) {
   htmlNode(proof, "h3", "", texts.notice);
   for (const note of walk.notes) htmlNode(proof, "p", "note", note);
   return {
-    draw(position) {
-      setText(bytes, exactBytes(totalSoFar(walk, position, READ) + totalSoFar(walk, position, WRITE)));
-    },
+    draw: (movedSoFar) => setText(bytes, exactBytes(movedSoFar)),
   };
 }
 

@@ -6,8 +6,9 @@ import { createChip } from "./chip.js";
 import { createHbm } from "./hbm.js";
 import { pairsDone } from "./walk.js";
 
-export function createScene(parent, walk, texts) {
+export function createScene(parent, walk, texts, compact) {
   const card = htmlNode(parent, "section", "scene");
+  card.dataset.walk = walk.algorithm;
   const head = htmlNode(card, "header", "scene-head");
   htmlNode(head, "h2", "", walk.name);
   htmlNode(head, "p", "", walk.lead);
@@ -20,7 +21,7 @@ export function createScene(parent, walk, texts) {
 
   const build = (room) => {
     width = room;
-    const layout = layoutScene(walk, width, width < NARROW);
+    const layout = layoutScene(walk, width, width < NARROW, compact);
     svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
     svg.setAttribute("height", layout.height);
     svg.replaceChildren();
@@ -35,13 +36,15 @@ export function createScene(parent, walk, texts) {
       const room = Math.round(card.clientWidth - horizontalPadding(card));
       if (room > 0 && room !== width) build(room); // a card that left the document has no width
     },
+    choose: (chosen) => card.classList.toggle("chosen", chosen),
     draw(position, fraction) {
+      card.dataset.step = String(position);
+      setText(progress, progressText(walk, position, texts));
       if (!parts.length) return; // not laid out yet: the host has given no room
       const [hbm, chip, bus] = parts;
       hbm.draw(position);
       chip.draw(position, fraction === 1);
       bus.draw(position, fraction);
-      setText(progress, progressText(walk, position, texts));
     },
   };
 }

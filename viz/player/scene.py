@@ -17,7 +17,7 @@ from viz.player.captions import Captions, captions_of
 from viz.player.closed_form import ClosedForm, closed_form
 from viz.player.limits import require_showable
 from viz.player.numbers import SHOWN_ROWS, Numbers, numbers_of
-from viz.units import format_capacity
+from viz.units import format_capacity, format_traffic
 
 REGISTER_BYTES = 4
 TENSOR_SHIFT = 3  # a step's kind is the low three bits of its `op`, its tensor the next three
@@ -125,6 +125,7 @@ def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dic
         "captions": [text.captions[key] for key in walk.captions.keys],
         "readBytes": traffic.read_bytes,
         "writtenBytes": traffic.written_bytes,
+        "movedText": format_traffic(traffic.moved_bytes),
         "formula": form.formula,
         "writtenOut": form.written_out,
         "letters": list(form.letters),

@@ -8,11 +8,14 @@ TEXT_NAMES = (
     "scoresStored", "scoresNeverStored", "pairsDone",
     "visited", "partly", "skipped", "masked", "coming",
     "start", "back", "play", "pause", "on", "end", "speed", "wholeIn", "position", "scrub", "beforeStart",
-    "bytesSoFar", "algorithmic", "exact", "all", "wholeWalk", "sumOfEvents", "agrees", "differs", "upToHere",
+    "bytesEach", "atStep", "endsAt", "ended", "noWidth", "switch", "shareDone",
+    "clock", "bytesMoved", "tileSteps",
+    "bytesSoFar", "algorithmic", "exact", "all", "wholeWalk", "agrees", "differs", "upToHere",
     "exactResult", "difference", "notice", "letter_R", "letter_C", "letter_Tc", "letter_Tr",
 )  # fmt: skip
 
 # What these strings leave for the player to fill in.
 TEXT_PLACEHOLDERS = (
     "walk", "q", "k", "rows", "used", "limit", "done", "all", "step", "steps", "seconds", "difference",
+    "bytes", "place", "share",
 )  # fmt: skip

@@ -1,6 +1,7 @@
 // Buttons, scrub bar, position, speed and keys. It holds no time of its own: it asks the player and is told.
-import { fillTemplate, htmlNode, setText, subscript } from "./svg.js";
-import { paintLane } from "./lane.js";
+import { exactBytes, fillTemplate, htmlNode, setText } from "./svg.js";
+import { BYTES } from "./clock.js";
+import { createScrub } from "./scrub.js";
 
 const ICONS = {
   start: "M3 3h2v10H3zM13 3v10L6 8z",
@@ -10,9 +11,8 @@ const ICONS = {
   on: "M5 3v10l7-5z",
   end: "M3 3v10l7-5zM11 3h2v10h-2z",
 };
-const MARK_ROOM = 46; // px between marks of the outer tiles
 
-export function createTransport(parent, walks, texts, player) {
+export function createTransport(parent, walks, clock, texts, player) {
   const card = htmlNode(parent, "section", "transport");
   const controls = htmlNode(card, "div", "controls");
   const buttons = htmlNode(controls, "div", "buttons");
@@ -21,43 +21,52 @@ export function createTransport(parent, walks, texts, player) {
   button("back", () => player.moveBy(-1));
   const play = button("play", () => player.toggle());
   button("on", () => player.moveBy(1));
-  button("end", () => player.moveTo(Infinity));
+  button("end", () => player.moveTo(clock.length));
 
   const reading = htmlNode(controls, "p", "reading");
   const speed = createSpeed(controls, texts, player);
-  const scrub = createScrub(card, walks, texts, player);
-  drawKinds(card, texts);
-  const caption = htmlNode(card, "p", "caption");
-  caption.dataset.caption = "";
+  const scrub = createScrub(card, walks, clock, texts, player);
+  drawKinds(card, clock, texts);
+  const sentences = htmlNode(card, "div", "captions");
+  const captions = walks.map(() => createCaption(sentences));
   const live = htmlNode(card, "p", "announced");
   live.setAttribute("aria-live", "polite");
 
   return {
     resize: scrub.resize,
     setSpeed: (index) => (speed.value = String(index)),
-    draw(position, time, captionText) {
-      scrub.draw(position, time);
-      setText(reading, fillTemplate(texts.position, { step: number(position), steps: number(player.length) }));
-      writeCaption(caption, captionText);
+    choose: (chosen) => captions.forEach((caption, index) => caption.choose(index === chosen)),
+    draw(stop, time, captionTexts) {
+      scrub.draw(stop, time);
+      setText(reading, positionText(clock, stop, texts));
+      captions.forEach((caption, index) => caption.draw(captionTexts[index]));
     },
     setPlaying(playing) {
       play.innerHTML = icon(playing ? "pause" : "play");
       play.setAttribute("aria-label", playing ? texts.pause : texts.play);
       play.title = play.getAttribute("aria-label");
     },
-    announce(captionText) {
-      scrub.describe(captionText.plain);
-      setText(live, captionText.plain);
+    announce(captionTexts) {
+      const plain = captionTexts.map((caption) => caption.plain).join(" ");
+      scrub.describe(plain);
+      setText(live, plain);
     },
   };
 }
 
-function drawKinds(card, texts) {
+function positionText(clock, stop, texts) {
+  if (clock.kind !== BYTES) return fillTemplate(texts.position, { step: number(stop), steps: number(clock.length) });
+  const together = clock.ends.every((end) => stop <= end);
+  return together ? fillTemplate(texts.bytesEach, { bytes: exactBytes(stop) }) : exactBytes(stop);
+}
+
+function drawKinds(card, clock, texts) {
   const legend = htmlNode(card, "p", "legend kinds");
-  for (const kind of ["read", "compute", "write"]) {
+  for (const kind of clock.kind === BYTES ? ["read", "write"] : ["read", "compute", "write"]) {
     htmlNode(legend, "i", `swatch ${kind}`);
     htmlNode(legend, "span", "", texts[kind]);
   }
+  if (clock.kind === BYTES) htmlNode(legend, "em", "", texts.noWidth);
 }
 
 const number = (value) => value.toLocaleString("en-US");
@@ -88,77 +97,19 @@ function createSpeed(parent, texts, player) {
 }
 
 /** Keeps the name of the walk bold; a caption is text, never markup. */
-function writeCaption(node, { walk, template, plain }) {
-  if (node.dataset.plain === plain) return;
-  node.dataset.plain = plain;
-  node.replaceChildren();
-  template.split("{walk}").forEach((part, index) => {
-    if (index) htmlNode(node, "b", "", walk);
-    node.append(part);
-  });
-}
-
-function createScrub(card, walks, texts, player) {
-  const slider = htmlNode(card, "div", "scrub");
-  slider.tabIndex = 0;
-  slider.setAttribute("role", "slider");
-  slider.setAttribute("aria-label", texts.scrub);
-  slider.setAttribute("aria-valuemin", "0");
-  slider.setAttribute("aria-valuemax", String(player.length));
-  const lanes = walks.map(() => htmlNode(slider, "canvas"));
-  const veil = htmlNode(slider, "div", "veil");
-  const playhead = htmlNode(slider, "div", "playhead");
-  const marks = htmlNode(slider, "div", "marks");
-  let width = 0;
-
-  const seek = (event) => {
-    const box = slider.getBoundingClientRect();
-    player.scrubTo(Math.round(((event.clientX - box.left) / box.width) * player.length));
-  };
-  slider.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    slider.setPointerCapture(event.pointerId);
-    seek(event);
-  });
-  slider.addEventListener("pointermove", (event) => {
-    if (slider.hasPointerCapture(event.pointerId)) seek(event);
-  });
-  slider.addEventListener("pointerup", () => player.stopScrubbing());
-
+function createCaption(card) {
+  const node = htmlNode(card, "p", "caption");
+  node.dataset.caption = "";
   return {
-    resize() {
-      if (slider.clientWidth === width) return;
-      width = slider.clientWidth;
-      walks.forEach((walk, index) => paintLane(lanes[index], walk, (width * walk.length) / player.length, laneColours(slider)));
-      drawMarks(marks, walks[0], width);
+    choose: (chosen) => node.classList.toggle("chosen", chosen),
+    draw({ walk, template, plain }) {
+      if (node.dataset.plain === plain) return;
+      node.dataset.plain = plain;
+      node.replaceChildren();
+      template.split("{walk}").forEach((part, index) => {
+        if (index) htmlNode(node, "b", "", walk);
+        node.append(part);
+      });
     },
-    draw(position, time) {
-      const share = `${(100 * time) / player.length}%`;
-      veil.style.left = share;
-      playhead.style.left = share;
-      slider.setAttribute("aria-valuenow", String(position));
-    },
-    describe: (text) => slider.setAttribute("aria-valuetext", text),
   };
-}
-
-function laneColours(node) {
-  const style = getComputedStyle(node);
-  const colour = (name) => style.getPropertyValue(`--lane-${name}`).trim() || style.getPropertyValue(`--fa-${name}`).trim();
-  return { read: colour("read"), compute: colour("compute"), write: colour("write") };
-}
-
-/** Names of outer tiles under the lane, as many as have room. */
-function drawMarks(node, walk, width) {
-  node.replaceChildren();
-  const column = walk.algorithm === "flash_v1" ? walk.keyTile : walk.queryTile;
-  const letter = walk.algorithm === "flash_v1" ? "K" : "Q";
-  let free = 0;
-  for (const start of walk.outerStart) {
-    const x = (start / walk.length) * width;
-    if (column[start] < 0 || x < free || x > width - 20) continue;
-    const mark = htmlNode(node, "span", "", letter + subscript(column[start]));
-    mark.style.left = `${x}px`;
-    free = x + MARK_ROOM;
-  }
 }

@@ -21,6 +21,7 @@ export function decodeWalk(description, block) {
   walk.length = walk.op.length;
   walk.largestMove = walk.sizes.reduce((largest, [moved]) => Math.max(largest, moved), 1);
   walk.movedBefore = sumMoved(walk);
+  walk.movedUpTo = addMoves(walk);
   walk.tileInSlot = tilesInSlots(walk);
   walk.cellDone = cellsDone(walk);
   walk.writtenAt = firstWrites(walk);
@@ -40,10 +41,11 @@ export function bytesSoFar(walk, position, tensor, direction) {
   return walk.movedBefore[tensor][direction][position];
 }
 
-export function totalSoFar(walk, position, direction) {
-  let sum = 0;
-  for (let tensor = 0; tensor < 7; tensor++) sum += bytesSoFar(walk, position, tensor, direction);
-  return sum;
+/** Bytes moved up to and with each step; [0] is before the first. */
+function addMoves(walk) {
+  const sums = new Float64Array(walk.length + 1);
+  for (let index = 0; index < walk.length; index++) sums[index + 1] = sums[index] + movedBytes(walk, index);
+  return sums;
 }
 
 function sumMoved(walk) {
@@ -123,13 +125,6 @@ function latestRows(walk) {
     if (queryTile >= 0) latest[index] = ofTile[queryTile];
   }
   return latest;
-}
-
-/** Start of the outer tile before or after `position`, both counted as in the interface. */
-export function outerStep(walk, position, forward) {
-  const starts = Array.from(walk.outerStart, (index) => index + 1);
-  if (forward) return starts.find((start) => start > position) ?? walk.length;
-  return starts.findLast((start) => start < position) ?? 0;
 }
 
 export function captionValues(walk, position) {

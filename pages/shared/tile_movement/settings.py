@@ -11,6 +11,7 @@ from pages.shared.address import Complaint, choice, flag, integer
 from pages.shared.cached import WALKS, cached_trace, cached_walk
 from simulator.gpu import GPUS, gpu_named
 from simulator.problem import MAX_HEAD_DIM, AttentionShape, TileShape, v1_tile
+from simulator.traffic import traffic_of
 from viz.player.limits import (
     MAX_TILE_PAIRS,
     nearest_larger_tile,
@@ -25,7 +26,10 @@ MAX_LENGTH = 16_384
 MAX_TILE_ROWS = 4_096
 MAX_SRAM_ELEMENTS = 131_072
 MAX_STEP = 10**9  # the walk sets the true limit
-STEP_SHOWN = "tile_movement.step-shown"
+MAX_BYTES = 10**15  # as above
+NOTHING = "none"
+BYTES, STEPS = "bytes", "steps"
+PLACE_SHOWN = "tile_movement.place-shown"
 Resolved = tuple["TileSettings", list[Complaint]]
 
 
@@ -33,7 +37,9 @@ Resolved = tuple["TileSettings", list[Complaint]]
 class TileSettings:
     """What the page shows. `key_len` 0: as many keys as queries; `sram_elements` 0: all a block can have."""
 
-    walk: str = choice("flash_v2", tuple(WALKS), name="walk")
+    walk: str = choice("flash_v1", tuple(WALKS), name="walk")
+    beside: str = choice("flash_v2", (*WALKS, NOTHING), name="beside")
+    clock: str = choice(BYTES, (BYTES, STEPS), name="clock")
     query_len: int = integer(1_024, name="n", minimum=1, maximum=MAX_LENGTH)
     key_len: int = integer(0, name="keys", minimum=0, maximum=MAX_LENGTH)
     head_dim: int = integer(64, name="d", minimum=1, maximum=MAX_HEAD_DIM)
@@ -44,6 +50,22 @@ class TileSettings:
     sram_elements: int = integer(0, name="m", minimum=0, maximum=MAX_SRAM_ELEMENTS)
     gpu: str = choice("h200", tuple(GPUS), name="gpu")
     step: int = integer(0, name="step", minimum=0, maximum=MAX_STEP)
+    moved_bytes: int = integer(0, name="bytes", minimum=0, maximum=MAX_BYTES)
+
+
+def shown_walks(settings: TileSettings) -> tuple[str, ...]:
+    """Names of the one or two walks on the page, from left to right."""
+    return (settings.walk,) if settings.beside == NOTHING else (settings.walk, settings.beside)
+
+
+def clock_of(settings: TileSettings) -> str:
+    """A walk by itself is shown step by step."""
+    return STEPS if settings.beside == NOTHING else settings.clock
+
+
+def time_of(settings: TileSettings) -> int:
+    """Where the player stands on its clock."""
+    return settings.moved_bytes if clock_of(settings) == BYTES else settings.step
 
 
 def shape_of(settings: TileSettings) -> AttentionShape:
@@ -75,37 +97,58 @@ def problem_of(settings: TileSettings) -> tuple[AttentionShape, TileShape]:
 
 
 def resolve(settings: TileSettings) -> Resolved:
-    """The nearest settings whose tile a block can hold and whose walk can be shown."""
+    """The nearest settings whose tile a block can hold and whose walks can be shown."""
+    settings, same = _part_walks(settings)
     settings, too_large = _fit_in_block(settings)
     settings, too_many = _limit_pairs(settings)
-    shown_before = st.session_state.get(STEP_SHOWN)
-    limited, too_far = _limit_step(settings)
-    if settings.step == shown_before:  # nobody asked for it: another control made the walk shorter
+    shown_before = st.session_state.get(PLACE_SHOWN)
+    limited, too_far = _limit_place(settings)
+    if (settings.step, settings.moved_bytes) == shown_before:  # another control made the walk shorter
         too_far = []
-    st.session_state[STEP_SHOWN] = limited.step
-    return limited, [*too_large, *too_many, *too_far]
+    st.session_state[PLACE_SHOWN] = (limited.step, limited.moved_bytes)
+    return limited, [*same, *too_large, *too_many, *too_far]
 
 
-def walk_of_settings(settings: TileSettings) -> Walk:
-    """The walk that resolved settings ask for."""
-    return cached_walk(settings.walk, *problem_of(settings))
+def walks_of_settings(settings: TileSettings) -> list[Walk]:
+    """The walks that resolved settings ask for."""
+    return [cached_walk(name, *problem_of(settings)) for name in shown_walks(settings)]
 
 
-def _limit_step(settings: TileSettings) -> Resolved:
-    last = len(cached_trace(settings.walk, *problem_of(settings)))
-    if settings.step <= last:
+def _part_walks(settings: TileSettings) -> Resolved:
+    if settings.walk != settings.beside:
         return settings, []
-    values = {"name": "step", "value": settings.step, "limit": last}
-    return replace(settings, step=last), [Complaint("address.above", values)]
+    same = Complaint("tiles.complaint.same_walk", {"walk": settings.walk})
+    return replace(settings, beside=NOTHING), [same]
+
+
+def _limit_place(settings: TileSettings) -> Resolved:
+    """Step and bytes at most where the longest of the walks ends."""
+    traces = [cached_trace(name, *problem_of(settings)) for name in shown_walks(settings)]
+    last_step = max(len(trace) for trace in traces)
+    last_byte = max(traffic_of(trace).moved_bytes for trace in traces)
+    complaints = [
+        Complaint("address.above", {"name": name, "value": value, "limit": limit})
+        for name, value, limit in (
+            ("step", settings.step, last_step),
+            ("bytes", settings.moved_bytes, last_byte),
+        )
+        if value > limit
+    ]
+    step, moved_bytes = min(settings.step, last_step), min(settings.moved_bytes, last_byte)
+    return replace(settings, step=step, moved_bytes=moved_bytes), complaints
+
+
+def _bounded_walks(settings: TileSettings) -> list[str]:
+    # The simplified count of standard attention keeps more than a chip holds, and says so.
+    return [name for name in shown_walks(settings) if name != "standard"]
 
 
 def _needed_bytes(settings: TileSettings, tile: TileShape) -> int:
-    return shared_bytes_needed(WALKS[settings.walk], shape_of(settings), tile)
+    needed = (shared_bytes_needed(WALKS[name], shape_of(settings), tile) for name in _bounded_walks(settings))
+    return max(needed, default=0)
 
 
 def _fits_in_block(settings: TileSettings, tile: TileShape) -> bool:
-    if settings.walk == "standard":  # its simplified count keeps more than a chip holds, and says so
-        return True
     return _needed_bytes(settings, tile) <= gpu_named(settings.gpu).max_shared_bytes_per_block
 
 
@@ -123,9 +166,11 @@ def _fit_in_block(settings: TileSettings) -> Resolved:
     }
     if settings.tiling == "v1":
         return _shrink_sram(settings, values)
-    nearest = nearest_smaller_tile(
-        WALKS[settings.walk], shape_of(settings), tile, gpu.max_shared_bytes_per_block
-    )
+    nearest = tile
+    for name in _bounded_walks(settings):
+        nearest = nearest_smaller_tile(
+            WALKS[name], shape_of(settings), nearest, gpu.max_shared_bytes_per_block
+        )
     values |= {"nearest_rows": nearest.query_rows, "nearest_keys": nearest.key_rows}
     shown = replace(settings, query_rows=nearest.query_rows, key_rows=nearest.key_rows)
     return shown, [Complaint("tiles.complaint.tile_too_large", values)]

@@ -21,6 +21,7 @@ from simulator.reference import visible
 from simulator.trace import StepKind, Tensor
 from viz.player.limits import MakeTrace
 from viz.player.scene import WalkText, payload_of, walk_of
+from viz.units import format_traffic
 
 MAKERS = (trace_standard, trace_flash_v1, trace_flash_v2)
 CASES = [
@@ -102,6 +103,7 @@ def test_totals_are_the_traffic_of_the_trace(make_trace: MakeTrace) -> None:
     assert description["readBytes"] == traffic.read_bytes
     assert description["writtenBytes"] == traffic.written_bytes
     assert description["closedFormBytes"] == traffic.moved_bytes
+    assert description["movedText"] == format_traffic(traffic.moved_bytes)
 
 
 @pytest.mark.parametrize(
