@@ -338,6 +338,15 @@ def test_bytes_survive_a_reload(page: Page) -> None:
     expect(ready_player(page)).to_have_attribute("data-position", str(position))
 
 
+def test_bars_of_both_walks_share_one_scale(page: Page) -> None:
+    player = open_walks(page, "n=300&walk=standard&beside=flash_v1")
+    tracks = [player.locator(f"[data-ledger={walk}] .track").first for walk in ("standard", "flash_v1")]
+    left, right = (track.bounding_box() for track in tracks)
+    assert left is not None
+    assert right is not None
+    assert left["width"] == pytest.approx(right["width"], abs=1 / 64)  # Chromium's unit of layout, in px
+
+
 def test_panels_transport_and_ledger_fit_a_desktop(page: Page) -> None:
     player = open_walks(page)
     for part in (".transport", "[data-ledger=flash_v1] .whole", "[data-ledger=flash_v2] .whole"):
