@@ -16,12 +16,11 @@ from pages.shared.tile_movement.settings import (
     clock_of,
     problem_of,
     resolve,
-    shown_walks,
     sram_elements_of,
     time_of,
     walks_of_settings,
 )
-from pages.shared.tile_movement.words import comparison_text, walk_text
+from pages.shared.tile_movement.words import comparison_text, summary_text, walk_text
 from simulator.gpu import GPUS, gpu_named
 from viz import player
 from viz.player.captions import PLACEHOLDERS
@@ -51,7 +50,7 @@ def _draw_controls(page: Page, controls: Controls[TileSettings]) -> None:
     settings = controls.settings
     walks = {name: page.text(f"tiles.walk.{name}.name") for name in WALKS}
     nothing = {NOTHING: page.text("tiles.control.beside.none")}
-    with controls.strip(_summary(page, settings)):
+    with controls.strip(summary_text(page, settings)):
         controls.draw("walk", "tiles.control.walk", options=walks)
         controls.draw("beside", "tiles.control.beside", options=walks | nothing)
         for name in ("query_len", "key_len", "head_dim", "causal"):
@@ -61,20 +60,6 @@ def _draw_controls(page: Page, controls: Controls[TileSettings]) -> None:
         for name in ("query_rows", "key_rows") if settings.tiling == "hand" else ("sram_elements",):
             controls.draw(name, f"tiles.control.{name}")
         controls.draw("gpu", "tiles.control.gpu", options={key: gpu.name for key, gpu in GPUS.items()})
-
-
-def _summary(page: Page, settings: TileSettings) -> str:
-    shape, tile = problem_of(settings)
-    return page.text(
-        "tiles.summary",
-        walk=" | ".join(page.text(f"tiles.walk.{name}.short") for name in shown_walks(settings)),
-        queries=f"{shape.query_len:,}",
-        keys=f"{shape.key_len:,}",
-        head_dim=shape.head_dim,
-        query_rows=tile.query_rows,
-        key_rows=tile.key_rows,
-        causal=page.text("tiles.summary.causal") if shape.causal else "",
-    )
 
 
 def _draw_rules(page: Page, settings: TileSettings) -> None:

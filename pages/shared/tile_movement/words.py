@@ -1,14 +1,30 @@
-"""What the tile page says of a walk, and of two walks against each other."""
+"""What the tile page says of its settings, of a walk, and of two walks against each other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from pages.shared.frame import Page
+from pages.shared.tile_movement.settings import TileSettings, problem_of, shown_walks
 from viz.player.comparison import compare_traces
 from viz.player.scene import Walk, WalkText
 
 NOTES = 3
+
+
+def summary_text(page: Page, settings: TileSettings) -> str:
+    """The settings in one line, for a phone."""
+    shape, tile = problem_of(settings)
+    return page.text(
+        "tiles.summary",
+        walk=" | ".join(page.text(f"tiles.walk.{name}.short") for name in shown_walks(settings)),
+        queries=f"{shape.query_len:,}",
+        keys=f"{shape.key_len:,}",
+        head_dim=shape.head_dim,
+        query_rows=tile.query_rows,
+        key_rows=tile.key_rows,
+        causal=page.text("tiles.summary.causal") if shape.causal else "",
+    )
 
 
 def walk_text(page: Page, walk: Walk, unfilled: Mapping[str, str]) -> WalkText:
