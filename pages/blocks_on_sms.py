@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from kernels.placements import recorded_placements
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
+from pages.shared.blocks_on_sms.recordings import shown_placements
 from pages.shared.blocks_on_sms.settings import MEASURED, Settings, resolve, shape_of, tile_of
 from pages.shared.blocks_on_sms.words import assumptions, measured_notice, model_notice, short_problem_words
 from pages.shared.cards import draw_cards, draw_points
@@ -35,7 +35,7 @@ def draw_page() -> None:
 def draw_controls(page: Page, controls: Controls[Settings]) -> None:
     settings = controls.settings
     measured = settings.view == MEASURED
-    placement = recorded_placements()[0]
+    placement = shown_placements()[0]
     where = placement.recorded_on.gpu if measured else gpu_named(settings.gpu).name
     shape = placement.shape if measured else shape_of(settings)
     names = {
@@ -61,7 +61,7 @@ def draw_model(page: Page, settings: Settings) -> None:
 
 
 def draw_measured(page: Page) -> None:
-    placements = recorded_placements()
+    placements = shown_placements()
     mount(timeline.ASSET, measured_timeline(page, placements), key="sms-timeline")
     st.html(f'<p class="fa-notice">{measured_notice(page, placements)}</p>')
     draw_cards(measured_cards(page, placements))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from kernels.placements import recorded_placements
+from pages.shared.blocks_on_sms.recordings import shown_placements
 from simulator.gpu import gpu_named
 from simulator.launch import Kernel, Order
 from simulator.modelled_run import model_run, refit_run
@@ -203,9 +203,9 @@ def test_zooming_keeps_the_time_under_the_pointer(page: Page) -> None:
 @pytest.mark.parametrize("index", [0, 1])
 def test_a_recorded_launch_names_the_sm_and_the_times_that_were_recorded(page: Page, index: int) -> None:
     root = open_timeline(page, "/blocks_on_sms?view=measured")
-    placement = recorded_placements()[index]
-    models = [refit_run(each.launch, each.order, each.schedule)[1] for each in recorded_placements()]
-    measured = [each.schedule for each in recorded_placements()]
+    placement = shown_placements()[index]
+    models = [refit_run(each.launch, each.order, each.schedule)[1] for each in shown_placements()]
+    measured = [each.schedule for each in shown_placements()]
     clock_s = max(map(makespan_s, (*models, *measured)))
     block = 20 + 32 * 5
 
@@ -347,13 +347,18 @@ def test_the_chip_at_a_time_is_the_schedule_at_that_time(page: Page, run: int, p
 
 def test_a_recorded_chip_is_that_of_the_launch(page: Page) -> None:
     root = open_timeline(page, "/blocks_on_sms?view=measured")
-    measured = recorded_placements()[0].schedule
+    measured = shown_placements()[0].schedule
     assert on_the_chip(root) == scheduled(measured, time_of(root))
     shown = root.locator(".fa-slot:not(.fa-idle)")
     tiles = {str(block): str(block % 32 + 1) for block in range(512)}
     pairs = shown.evaluate_all("slots => slots.map(slot => [slot.dataset.block, slot.textContent])")
     assert all(tiles[block] == text for block, text in pairs)
     assert len(pairs) > 0
+    gpcs = shown_placements()[0].recorded_on.gpc_of_sm
+    frames = root.locator(".fa-gpc").evaluate_all(
+        "frames => frames.map(f => [...f.querySelectorAll('.fa-slot')].map(slot => Number(slot.dataset.sm)))"
+    )
+    assert frames == [[sm for sm in range(132) if gpcs[sm] == gpc] for gpc in range(8)]
 
 
 def pick_in_grid(root: Locator, row_block: int, head: int) -> None:

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernels.placements import recorded_placements
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
+from pages.shared.blocks_on_sms.recordings import shown_placements
 from pages.shared.blocks_on_sms.settings import MOST_BLOCKS, ROW_CHOICES, Settings, resolve, shape_of, tile_of
 from pages.shared.blocks_on_sms.words import assumptions, measured_notice, model_notice
 from pages.shared.catalogue import LANGUAGES, load_catalogue, translate
@@ -73,7 +73,7 @@ def test_every_sentence_of_the_model_can_be_said(language, settings):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_sentence_of_the_measurement_can_be_said(language):
-    page, placements = page_in(language), recorded_placements()
+    page, placements = page_in(language), shown_placements()
     assert measured_notice(page, placements)
     assert len(measured_cards(page, placements)) == 1
     data = measured_timeline(page, placements)

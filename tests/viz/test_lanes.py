@@ -1,5 +1,6 @@
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,8 @@ WORDS = (
 
 def panel_of(launch, schedule):
     owned = owned_tiles(launch.kernel, SHAPE, TILE)
-    return Panel(launch, schedule, owned, Provenance.MODELLED, **dict.fromkeys(WORDS, "word"))
+    words: dict[str, Any] = dict.fromkeys(WORDS, "word")
+    return Panel(launch, schedule, owned, Provenance.MODELLED, **words)
 
 
 def data_of(*runs):
