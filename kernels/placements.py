@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from simulator.launch import Kernel, Launch, Order, plan_launch
 from simulator.problem import AttentionShape, TileShape, query_tile_count
 from simulator.schedule import Schedule, schedule_from_events
 
-SHIPPED = Path(__file__).parent / "recorded" / "placements" / "placements.json"
+RECORDED = Path(__file__).parent / "recorded" / "placements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +84,6 @@ class RecordedPlacement:
     schedule: Schedule
     launch_number: int  # of `launches_recorded`
     launches_recorded: int
-
-
-@cache
-def recorded_placements() -> tuple[RecordedPlacement, ...]:
-    """The placements that the walkthrough shows."""
-    return tuple(
-        placement
-        for recorded_on, launches in (read_launches(SHIPPED),)
-        for launch in launches
-        for placement in placements_of(launch, recorded_on)
-    )
 
 
 def write_launches(path: Path, recorded_on: RecordedOn, launches: Sequence[RecordedLaunch]) -> None:

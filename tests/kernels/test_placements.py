@@ -1,65 +1,57 @@
 import numpy as np
 import pytest
 
-from kernels.placements import SHIPPED, placements_of, program_blocks, read_launches, recorded_placements
+from kernels.placements import RECORDED, placements_of, program_blocks, read_launches
 from simulator.block_time import fit_times, fitted_durations
-from simulator.launch import Order, dispatch_order
+from simulator.launch import Order
 from simulator.schedule import assign_to_slots, busy_fraction, makespan_s, tail_of
 
-PLACEMENTS = {placement.name: placement for placement in recorded_placements()}
-every_placement = pytest.mark.parametrize("placement", PLACEMENTS.values(), ids=PLACEMENTS)
+RECORDINGS = [read_launches(path) for path in sorted(RECORDED.glob("h200_*.json"))]
+LAUNCHES = {
+    launch.facts.name: (recorded_on, launch) for recorded_on, launches in RECORDINGS for launch in launches
+}
+every_launch = pytest.mark.parametrize(("recorded_on", "launch"), LAUNCHES.values(), ids=LAUNCHES)
+SIXTEEN_HEADS = "v2_forward_d128_causal_16x4096"  # 512 blocks, one at a time on each SM
+every_order = pytest.mark.parametrize("order", Order)
+
+
+def runs_of(name):
+    recorded_on, launch = LAUNCHES[name]
+    return placements_of(launch, recorded_on)
 
 
 def durations_of(placement):
     return placement.schedule.end_s - placement.schedule.start_s
 
 
-@every_placement
-def test_blocks_are_named_so_that_more_tiles_take_longer(placement):
+@every_order
+def test_blocks_are_named_so_that_more_tiles_take_longer(order):
     """Were the order ignored, programs would be named by their id and not by what they computed."""
-    assert np.corrcoef(placement.launch.work_tiles, durations_of(placement))[0, 1] > 0.99
+    for run in runs_of(f"{SIXTEEN_HEADS}_{order}"):
+        assert np.corrcoef(run.launch.work_tiles, durations_of(run))[0, 1] > 0.99
 
 
-@every_placement
-def test_one_block_at_a_time_ran_on_each_of_132_sms(placement):
-    assert placement.schedule.slots_per_sm == 1
-    assert set(placement.schedule.slot.tolist()) == set(range(132))
+@every_order
+def test_one_block_at_a_time_ran_on_each_of_132_sms(order):
+    for run in runs_of(f"{SIXTEEN_HEADS}_{order}"):
+        assert run.schedule.slots_per_sm == 1
+        assert set(run.schedule.slot.tolist()) == set(range(132))
 
 
 def test_longest_first_shortens_the_tail_on_the_hardware_too():
-    natural, longest = (
-        PLACEMENTS[f"v2_d128_causal_{order}"].schedule for order in ("natural", "longest_first")
+    natural, longest = (runs_of(f"{SIXTEEN_HEADS}_{order}") for order in ("natural", "longest_first"))
+    assert max(makespan_s(run.schedule) for run in longest) < min(makespan_s(run.schedule) for run in natural)
+    assert max(tail_of(run.schedule).mean_idle_s for run in longest) < min(
+        tail_of(run.schedule).mean_idle_s for run in natural
     )
-    assert makespan_s(longest) < makespan_s(natural)
-    assert tail_of(longest).mean_idle_s < tail_of(natural).mean_idle_s
 
 
-@every_placement
-def test_greedy_dispatch_of_fitted_durations_meets_the_launch(placement):
-    """Makespan within 3 % and busy fraction within 2 points, with block times fitted to the same launch."""
-    fit = fit_times(placement.launch.work_tiles, durations_of(placement))
-    model = assign_to_slots(
-        fitted_durations(fit, placement.launch.work_tiles),
-        sm_count=placement.schedule.sm_count,
-        slots_per_sm=placement.schedule.slots_per_sm,
-        order=dispatch_order(placement.launch, placement.order),
-    )
-    assert abs(makespan_s(model) / makespan_s(placement.schedule) - 1) <= 0.03
-    assert abs(busy_fraction(model) - busy_fraction(placement.schedule)) <= 0.02
-
-
-def test_the_first_programs_of_an_order_start_first():
-    for placement in PLACEMENTS.values():
-        first_wave = dispatch_order(placement.launch, placement.order)[:132]
-        assert np.sort(np.argsort(placement.schedule.start_s)[:132]).tolist() == np.sort(first_wave).tolist()
-    assert {placement.order for placement in PLACEMENTS.values()} == {Order.NATURAL, Order.LONGEST_FIRST}
-
-
-RECORDINGS = [read_launches(path) for path in sorted(SHIPPED.parent.glob("h200_*.json"))]
-LAUNCHES = {
-    launch.facts.name: (recorded_on, launch) for recorded_on, launches in RECORDINGS for launch in launches
-}
-every_launch = pytest.mark.parametrize(("recorded_on", "launch"), LAUNCHES.values(), ids=LAUNCHES)
+@every_order
+def test_the_first_programs_of_an_order_start_first(order):
+    _, launch = LAUNCHES[f"{SIXTEEN_HEADS}_{order}"]
+    first_wave = np.sort(program_blocks(launch.facts)[:132])
+    for run in runs_of(f"{SIXTEEN_HEADS}_{order}"):
+        assert np.sort(np.argsort(run.schedule.start_s)[:132]).tolist() == first_wave.tolist()
 
 
 def test_our_recorder_kept_launches_of_8_to_4096_blocks():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from kernels.placements import SHIPPED, RecordedPlacement, placements_of, read_launches
+from kernels.placements import RECORDED, RecordedPlacement, placements_of, read_launches
 from simulator.launch import Order
 
-RECORDING = SHIPPED.with_name("h200_v2_d128_causal.json")
+RECORDING = RECORDED / "h200_v2_d128_causal.json"
 HEADS = 16  # more blocks than slots, and few enough that each can be seen
 
 
