@@ -18,6 +18,7 @@ from tests.browser.chromium import ARGUMENTS, find_chromium
 from tests.browser.driving import Server, serve, wait_ready
 
 REPEATS = 3
+READY_S = {"tile_movement": 3.0, "blocks_on_sms": 2.5, "live_gpu": 4.0}  # the last loads Plotly, 4.7 MB
 PLAYED_S = 3.0
 FRAMES_WHILE_PLAYING = """seconds => new Promise(done => {
   let frames = 0, start;
@@ -96,7 +97,7 @@ def frames_per_s() -> float:
 
 def figures() -> list[Figure]:
     pages = [
-        Figure(f"{name}_ready", "s", 3.0, partial(page_ready_s, name))
+        Figure(f"{name}_ready", "s", READY_S[name], partial(page_ready_s, name))
         for name in existing_pages()
         if name != HOME
     ]
