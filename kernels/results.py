@@ -140,12 +140,26 @@ _TAGS: dict[str, type[Record]] = {
 
 
 def visible_pairs(shape: AttentionShape) -> int:
-    """Query-key pairs that one head computes: all, or those on and below the bottom-right diagonal."""
+    """Query-key pairs that one head computes: all, or those on and below the bottom-right diagonal, within
+    the window.
+    """
     if not shape.causal:
         return shape.query_len * shape.key_len
-    seeing_queries = min(shape.query_len, shape.key_len)
-    fewest_keys = shape.key_len - seeing_queries + 1
-    return seeing_queries * (fewest_keys + shape.key_len) // 2
+    return _below_diagonal(shape.query_len, shape.key_len) - _beyond_window(shape)
+
+
+def _below_diagonal(query_len: int, key_len: int) -> int:
+    """Pairs on and below the bottom-right diagonal of a mask."""
+    seeing_queries = min(query_len, key_len)
+    fewest_keys = key_len - seeing_queries + 1
+    return seeing_queries * (fewest_keys + key_len) // 2
+
+
+def _beyond_window(shape: AttentionShape) -> int:
+    """Pairs below the diagonal that a window hides: those of the same mask without its last keys."""
+    if shape.window is None or shape.window >= shape.key_len:
+        return 0
+    return _below_diagonal(shape.query_len, shape.key_len - shape.window)
 
 
 def forward_flop(shape: AttentionShape) -> int:

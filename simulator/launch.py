@@ -136,8 +136,9 @@ def owned_tiles(kernel: Kernel, shape: AttentionShape, tile: TileShape) -> tuple
         for i in range(query_tile_count(shape, tile))
     ]
     if kernel is Kernel.V1_FORWARD:
-        # The last query tile sees every key that any sees.
-        return (OwnedTiles(range(len(rows)), rows[-1].key_tiles),)
+        # Key tiles that any query tile sees: a window hides the first ones from the last query tile.
+        seen = range(rows[0].key_tiles.start, rows[-1].key_tiles.stop)
+        return (OwnedTiles(range(len(rows)), seen),)
     return tuple(rows)
 
 

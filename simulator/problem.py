@@ -1,4 +1,4 @@
-"""The shape of an attention problem, its tiles, and the one home of causal tile skipping."""
+"""The shape of an attention problem, its tiles, and the one home of which keys a query sees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def _require_positive(**values: int) -> None:
 class AttentionShape:
     """One attention problem. Lengths are in rows, `element_bytes` is the size of one stored element.
 
-    `causal` is aligned bottom-right: the last query sees the last key (facts, hard case D-2).
+    `causal` is aligned bottom-right: the last query sees the last key (facts, hard case D-2). A sliding
+    `window` narrows it to the last keys that a query sees, its own place included (hard case C11).
     """
 
     query_len: int  # N of the queries
@@ -29,6 +30,7 @@ class AttentionShape:
     query_heads: int = 1
     kv_heads: int = 1
     element_bytes: int = 2  # fp16 and bf16
+    window: int | None = None  # keys that a query sees at most; flash-attn's window_size_left + 1
 
     def __post_init__(self) -> None:
         _require_positive(
@@ -46,6 +48,10 @@ class AttentionShape:
             raise ValueError(
                 f"query_heads must be a multiple of kv_heads ({self.kv_heads}), got {self.query_heads}"
             )
+        if self.window is not None:
+            _require_positive(window=self.window)
+            if not self.causal:
+                raise ValueError(f"window must be None without causal, got {self.window}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +82,49 @@ def last_visible_key(shape: AttentionShape, query: int) -> int:
     return query + shape.key_len - shape.query_len
 
 
+def first_visible_key(shape: AttentionShape, query: int) -> int:
+    """Index of the first key that `query` may see, where it sees any."""
+    if shape.window is None:
+        return 0
+    return max(last_visible_key(shape, query) - shape.window + 1, 0)
+
+
 def key_tile_range(shape: AttentionShape, tile: TileShape, query_tile: int) -> range:
     """Key tiles that hold at least one key visible to `query_tile`."""
-    last_query = min((query_tile + 1) * tile.query_rows, shape.query_len) - 1
-    visible_keys = last_visible_key(shape, last_query) + 1
-    return range(ceil(max(visible_keys, 0) / tile.key_rows))
+    first_query, last_query = _queries_of(shape, tile, query_tile)
+    stop = ceil(max(last_visible_key(shape, last_query) + 1, 0) / tile.key_rows)
+    return range(min(first_visible_key(shape, first_query) // tile.key_rows, stop), stop)
 
 
 def query_tile_range(shape: AttentionShape, tile: TileShape, key_tile: int) -> range:
     """Query tiles that see at least one key of `key_tile`: the same rule, asked from the key's side."""
-    first_key = key_tile * tile.key_rows
-    first_query = first_key - (shape.key_len - shape.query_len) if shape.causal else 0
-    first_tile = max(first_query, 0) // tile.query_rows
-    return range(min(first_tile, query_tile_count(shape, tile)), query_tile_count(shape, tile))
+    first_key, last_key = _keys_of(shape, tile, key_tile)
+    hidden = shape.query_len - shape.key_len  # bottom-right: query i sees keys up to i - hidden
+    first_query = max(first_key + hidden, 0) if shape.causal else 0
+    stop_query = shape.query_len
+    if shape.window is not None:
+        stop_query = min(max(last_key + hidden + shape.window, 0), stop_query)
+    stop = ceil(stop_query / tile.query_rows)
+    return range(min(first_query // tile.query_rows, stop), stop)
 
 
 def crosses_mask(shape: AttentionShape, tile: TileShape, query_tile: int, key_tile: int) -> bool:
-    """True if the first query of the tile pair does not see its last key, so the pair needs a mask."""
-    last_key = min((key_tile + 1) * tile.key_rows, shape.key_len) - 1
-    return last_key > last_visible_key(shape, query_tile * tile.query_rows)
+    """True if a query of the tile pair does not see one of its keys, so the pair needs a mask."""
+    first_query, last_query = _queries_of(shape, tile, query_tile)
+    first_key, last_key = _keys_of(shape, tile, key_tile)
+    return last_key > last_visible_key(shape, first_query) or first_key < first_visible_key(shape, last_query)
+
+
+def _queries_of(shape: AttentionShape, tile: TileShape, query_tile: int) -> tuple[int, int]:
+    """The first and the last query of a tile."""
+    first_query = query_tile * tile.query_rows
+    return first_query, min(first_query + tile.query_rows, shape.query_len) - 1
+
+
+def _keys_of(shape: AttentionShape, tile: TileShape, key_tile: int) -> tuple[int, int]:
+    """The first and the last key of a tile."""
+    first_key = key_tile * tile.key_rows
+    return first_key, min(first_key + tile.key_rows, shape.key_len) - 1
 
 
 def v1_tile(shape: AttentionShape, sram_elements: int) -> TileShape:

@@ -22,17 +22,26 @@ def default_scale(head_dim: int) -> float:
     return 1.0 / sqrt(head_dim)
 
 
-def visible(query_len: int, key_len: int, *, causal: bool) -> NDArray[np.bool_]:
-    """Which keys each query sees [query_len, key_len]; causal is aligned bottom-right."""
+def visible(query_len: int, key_len: int, *, causal: bool, window: int | None = None) -> NDArray[np.bool_]:
+    """Which keys each query sees [query_len, key_len]; causal is aligned bottom-right, and of what a query
+    sees then, a window leaves the last keys.
+    """
     if not causal:
         return np.ones((query_len, key_len), dtype=bool)
     query = np.arange(query_len)[:, None]
     key = np.arange(key_len)[None, :]
-    return key <= query + (key_len - query_len)
+    last_key = query + (key_len - query_len)
+    return (key <= last_key) & (True if window is None else key > last_key - window)
 
 
 def attention(
-    q: ArrayLike, k: ArrayLike, v: ArrayLike, *, causal: bool = False, scale: float | None = None
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
 ) -> AttentionResult:
     """Exact attention of one head: q [query_len, d], k and v [key_len, d].
 
@@ -40,7 +49,7 @@ def attention(
     """
     query, key, value = (np.asarray(tensor, dtype=np.float64) for tensor in (q, k, v))
     scale = default_scale(query.shape[1]) if scale is None else scale
-    seen = visible(len(query), len(key), causal=causal)
+    seen = visible(len(query), len(key), causal=causal, window=window)
     scores = np.where(seen, query @ key.T * scale, -np.inf)
     peak = scores.max(axis=1, keepdims=True)
     exponentials = np.exp(scores - np.where(np.isneginf(peak), 0.0, peak))

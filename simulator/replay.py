@@ -185,13 +185,15 @@ def _hbm_view(memory: MemoryState, trace: Trace, step: Step) -> Array:
 
 
 def compute_scores(chip: OnChip, query_tile: int, key_tile: int) -> None:
-    """S = Q K^T * scale with keys after the causal limit at minus infinity: the same in every algorithm."""
+    """S = Q K^T * scale with unseen keys at minus infinity: the same in every algorithm."""
     query = chip.view(Tensor.QUERY, query_tile, -1)
     key = chip.view(Tensor.KEY, -1, key_tile)
     scores = query @ key.T * chip.scale
     if chip.shape.causal:
         first_query = query_tile * chip.tile.query_rows
-        limits = last_visible_key(chip.shape, first_query) + np.arange(len(query))
+        limits = (last_visible_key(chip.shape, first_query) + np.arange(len(query)))[:, None]
         keys = key_tile * chip.tile.key_rows + np.arange(len(key))
-        scores[keys[None, :] > limits[:, None]] = -np.inf
+        scores[keys > limits] = -np.inf
+        if chip.shape.window is not None:
+            scores[keys <= limits - chip.shape.window] = -np.inf
     chip.view(Tensor.SCORES, query_tile, key_tile)[...] = scores

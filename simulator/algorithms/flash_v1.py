@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 from simulator.algorithms.accumulate import add_values, take_in_tile
 from simulator.online_softmax import divide_rows
-from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count, query_tile_range
+from simulator.problem import (
+    AttentionShape,
+    TileShape,
+    key_tile_count,
+    key_tile_range,
+    query_tile_count,
+    query_tile_range,
+)
 from simulator.replay import OnChip
 from simulator.trace import (
     FLOAT32_BYTES,
@@ -58,11 +65,14 @@ def _order(shape: AttentionShape, tile: TileShape, elide_first_read: bool) -> It
     first_visited = query_tile_range(shape, tile, 0).start
     yield from _initialise_hbm(first_visited if elide_first_read else query_tile_count(shape, tile))
     for j in range(key_tile_count(shape, tile)):
+        query_tiles = query_tile_range(shape, tile, j)
+        if not query_tiles:  # a window has passed these keys by before the first query
+            continue
         yield MAIN_BLOCK, StepKind.LOAD, Tensor.KEY, -1, j
         yield MAIN_BLOCK, StepKind.LOAD, Tensor.VALUE, -1, j
-        for i in query_tile_range(shape, tile, j):
+        for i in query_tiles:
             yield MAIN_BLOCK, StepKind.LOAD, Tensor.QUERY, i, j
-            if elide_first_read and j == 0:
+            if elide_first_read and j == key_tile_range(shape, tile, i).start:
                 yield MAIN_BLOCK, StepKind.INIT, Tensor.OUTPUT, i, j
             else:
                 yield MAIN_BLOCK, StepKind.LOAD, Tensor.OUTPUT, i, j

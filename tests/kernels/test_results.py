@@ -27,6 +27,7 @@ from kernels.results import (
     write,
 )
 from simulator.problem import AttentionShape, last_visible_key
+from simulator.reference import visible
 
 ENVIRONMENT = Environment(
     run="r1",
@@ -110,6 +111,14 @@ def test_causal_pairs_are_counted_one_by_one(query_len, key_len, pairs):
     shape = AttentionShape(query_len, key_len, 64, causal=True)
     assert sum(max(0, last_visible_key(shape, query) + 1) for query in range(query_len)) == pairs
     assert visible_pairs(shape) == pairs
+
+
+@pytest.mark.parametrize("window", [1, 2, 16, 17, 64, 65, 100])
+@pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (17, 65), (65, 17), (100, 100)])
+def test_pairs_in_a_window_are_counted_one_by_one(query_len, key_len, window):
+    shape = AttentionShape(query_len, key_len, 64, causal=True, window=window)
+    seen = visible(query_len, key_len, causal=True, window=window)
+    assert visible_pairs(shape) == seen.sum()
 
 
 def test_full_flop_is_that_of_two_matrix_products():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -111,12 +113,12 @@ def test_resources_beyond_a_block_are_refused(threads, registers, shared):
         BlockResources(threads, registers, shared, "test")
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("causal", "window"), [(False, None), (True, None), (True, 200)])
 @pytest.mark.parametrize("kernel", Kernel)
 def test_the_blocks_of_a_head_own_each_query_tile_once_and_compute_the_pairs_they_have_for_work(
-    kernel, causal
+    kernel, causal, window
 ):
-    shape, tile = shape_of(2, 3, 1000, causal=causal), TileShape(128, 64)
+    shape, tile = replace(shape_of(2, 3, 1000, causal=causal), window=window), TileShape(128, 64)
     owned = owned_tiles(kernel, shape, tile)
     assert [i for each in owned for i in each.query_tiles] == list(range(query_tile_count(shape, tile)))
     work = [

@@ -20,12 +20,13 @@ from simulator.reference import visible
 
 LENGTHS = (1, 17, 63, 65, 100)
 TILES = (TileShape(16, 16), TileShape(7, 32), TileShape(64, 5), TileShape(200, 200))
-CASES = list(itertools.product(LENGTHS, LENGTHS, (False, True), TILES))
+MASKS = ((False, None), (True, None), (True, 1), (True, 16), (True, 33), (True, 200))  # causal, window
+CASES = list(itertools.product(LENGTHS, LENGTHS, MASKS, TILES))
 
 
 def visible_pairs(shape, tile):
     """Tile pairs that hold at least one visible score, by looking at every score."""
-    mask = visible(shape.query_len, shape.key_len, causal=shape.causal)
+    mask = visible(shape.query_len, shape.key_len, causal=shape.causal, window=shape.window)
     return {
         (i, j)
         for i in range(query_tile_count(shape, tile))
@@ -38,9 +39,14 @@ def tile_of(mask, tile, i, j):
     return mask[i * tile.query_rows : (i + 1) * tile.query_rows, j * tile.key_rows : (j + 1) * tile.key_rows]
 
 
-@pytest.mark.parametrize(("query_len", "key_len", "causal", "tile"), CASES)
-def test_both_sides_of_the_skipping_rule_equal_the_mask(query_len, key_len, causal, tile):
-    shape = AttentionShape(query_len, key_len, 8, causal)
+def masked_shape(query_len, key_len, mask):
+    causal, window = mask
+    return AttentionShape(query_len, key_len, 8, causal, window=window)
+
+
+@pytest.mark.parametrize(("query_len", "key_len", "mask", "tile"), CASES)
+def test_both_sides_of_the_skipping_rule_equal_the_mask(query_len, key_len, mask, tile):
+    shape = masked_shape(query_len, key_len, mask)
     expected = visible_pairs(shape, tile)
     by_query = {(i, j) for i in range(query_tile_count(shape, tile)) for j in key_tile_range(shape, tile, i)}
     by_key = {(i, j) for j in range(key_tile_count(shape, tile)) for i in query_tile_range(shape, tile, j)}
@@ -48,12 +54,28 @@ def test_both_sides_of_the_skipping_rule_equal_the_mask(query_len, key_len, caus
     assert by_key == expected
 
 
-@pytest.mark.parametrize(("query_len", "key_len", "causal", "tile"), CASES)
-def test_a_pair_crosses_the_mask_exactly_where_a_score_is_hidden(query_len, key_len, causal, tile):
-    shape = AttentionShape(query_len, key_len, 8, causal)
-    mask = visible(query_len, key_len, causal=causal)
+@pytest.mark.parametrize(("query_len", "key_len", "mask", "tile"), CASES)
+def test_a_pair_crosses_the_mask_exactly_where_a_score_is_hidden(query_len, key_len, mask, tile):
+    shape = masked_shape(query_len, key_len, mask)
+    seen = visible(query_len, key_len, causal=shape.causal, window=shape.window)
     for i, j in visible_pairs(shape, tile):
-        assert crosses_mask(shape, tile, i, j) == (not tile_of(mask, tile, i, j).all())
+        assert crosses_mask(shape, tile, i, j) == (not tile_of(seen, tile, i, j).all())
+
+
+def test_a_window_counts_the_place_of_the_query_itself():
+    """Hard case C11: flash-attn's (1, 0) is a window of two keys, the query's own and one before it."""
+    assert visible(4, 4, causal=True, window=2).sum(axis=1).tolist() == [1, 2, 2, 2]
+    assert visible(2, 4, causal=True, window=3).tolist() == [
+        [True, True, True, False],
+        [False, True, True, True],
+    ]
+
+
+def test_a_window_has_its_rules():
+    with pytest.raises(ValueError, match="window must be at least 1, got 0"):
+        AttentionShape(4, 4, 8, causal=True, window=0)
+    with pytest.raises(ValueError, match="window must be None without causal, got 2"):
+        AttentionShape(4, 4, 8, window=2)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,18 @@ def test_replay_equals_float64_attention(walk, causal, query_len, key_len):
         assert np.abs(memory.output - exact.output).max() <= EXACT
 
 
+@pytest.mark.parametrize("walk", WALKS)
+@pytest.mark.parametrize("window", [1, 20])
+@pytest.mark.parametrize(("query_len", "key_len"), [(100, 17), (17, 100), (65, 65)])
+def test_replay_equals_float64_attention_in_a_window(walk, window, query_len, key_len):
+    rng = np.random.default_rng([query_len, key_len, window])
+    q, (k, v) = rng.normal(size=(query_len, 8)), rng.normal(size=(2, key_len, 8))
+    exact = attention(q, k, v, causal=True, window=window)
+    shape = AttentionShape(query_len, key_len, 8, causal=True, window=window)
+    for tile in TILES:
+        assert np.abs(replay(walk(shape, tile), q, k, v).output - exact.output).max() <= EXACT
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("query_len", "key_len"), [(100, 17), (17, 100), (65, 65)])
 def test_v2_writes_the_natural_log_sum_exp(causal, query_len, key_len):
