@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.problem import AttentionShape
-from simulator.reference import attention
 from simulator.replay import MemoryState, replay_steps
 from simulator.trace import Step, StepKind, Tensor, Trace
+from viz.player.example import example_of
 
-SEED = 0
 SHOWN_ROWS = 3  # of each query tile
 MAX_SCORES = 2**22  # a longer problem is not replayed: 2,048 queries by 2,048 keys
-ORACLE_ROWS = 256  # of queries at a time, so that float64 scores stay small
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +26,22 @@ class Numbers:
 
 
 def numbers_of(trace: Trace) -> Numbers | None:
-    """Replay the walk on standard normal Q, K, V drawn with `SEED`; None where the problem is too large."""
+    """Replay the walk on standard normal Q, K, V of `example_of`; None where the problem is too large."""
     shape = trace.shape
     if shape.query_len * shape.key_len > MAX_SCORES:
         return None
-    q, k, v, expected = _example(shape)
+    example = example_of(shape)
     rows: list[NDArray[np.float32]] = []
     before = np.empty(0)
     output = np.empty(0)
-    for step, memory in replay_steps(trace, q, k, v):
+    for step, memory in replay_steps(trace, example.q, example.k, example.v):
         if Tensor.STATISTICS in trace.algorithm.slots:
             if step.kind == StepKind.SOFTMAX:
                 rows.append(_row_numbers(memory, step, before))
             elif step.kind == StepKind.SCORES:
                 before = _statistics(memory, step)[:, 0].copy()
         output = memory.output
-    difference = np.abs(output - expected).max()
+    difference = np.abs(output - example.output).max()
     return Numbers(np.array(rows, dtype=np.float32).reshape(-1, SHOWN_ROWS, 3), float(difference))
 
 
@@ -61,19 +57,3 @@ def _row_numbers(memory: MemoryState, step: Step, old_max: NDArray[np.float64]) 
     shown = np.full((SHOWN_ROWS, 3), np.nan, dtype=np.float32)
     shown[: len(statistics)] = np.column_stack((statistics, rescale))
     return shown
-
-
-@lru_cache(maxsize=2)  # two walks of one problem stand side by side
-def _example(shape: AttentionShape) -> tuple[NDArray[np.float64], ...]:
-    """Q, K, V of a problem and their attention, in blocks of queries; each is causal bottom-right too."""
-    generator = np.random.default_rng(SEED)
-    q = generator.standard_normal((shape.query_len, shape.head_dim))
-    k = generator.standard_normal((shape.key_len, shape.head_dim))
-    v = generator.standard_normal((shape.key_len, shape.head_dim))
-    output = np.zeros_like(q)
-    for first in range(0, shape.query_len, ORACLE_ROWS):
-        last = min(first + ORACLE_ROWS, shape.query_len)
-        keys = last + shape.key_len - shape.query_len if shape.causal else shape.key_len
-        if keys > 0:
-            output[first:last] = attention(q[first:last], k[:keys], v[:keys], causal=shape.causal).output
-    return q, k, v, output

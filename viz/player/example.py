@@ -1,0 +1,50 @@
+"""The numbers that a walk is replayed on: random Q, K, V of a problem, and the attention they must give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.problem import AttentionShape
+from simulator.reference import attention, default_scale
+
+SEED = 0
+ORACLE_ROWS = 256  # of queries at a time, so that float64 scores stay small
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One problem in float64. Shared by all who look at it: never written to."""
+
+    q: Array  # [query_len, d]
+    k: Array  # [key_len, d]
+    v: Array  # [key_len, d]
+    output: Array  # [query_len, d], attention computed in one piece
+
+
+@lru_cache(maxsize=4)  # two walks of one problem stand side by side
+def example_of(shape: AttentionShape, largest_score: float | None = None) -> Example:
+    """Standard normal Q, K, V drawn with `SEED`; with `largest_score`, Q is scaled so that it is reached."""
+    generator = np.random.default_rng(SEED)
+    q = generator.standard_normal((shape.query_len, shape.head_dim))
+    k = generator.standard_normal((shape.key_len, shape.head_dim))
+    v = generator.standard_normal((shape.key_len, shape.head_dim))
+    if largest_score is not None:
+        q *= largest_score / (np.abs(q @ k.T).max() * default_scale(shape.head_dim))
+    return Example(q, k, v, _attention_in_blocks(shape, q, k, v))
+
+
+def _attention_in_blocks(shape: AttentionShape, q: Array, k: Array, v: Array) -> Array:
+    """The oracle on blocks of queries, each causal bottom-right too."""
+    output = np.zeros_like(q)
+    for first in range(0, shape.query_len, ORACLE_ROWS):
+        last = min(first + ORACLE_ROWS, shape.query_len)
+        keys = last + shape.key_len - shape.query_len if shape.causal else shape.key_len
+        if keys > 0:
+            output[first:last] = attention(q[first:last], k[:keys], v[:keys], causal=shape.causal).output
+    return output
