@@ -10,8 +10,8 @@ import pytest
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2, trace_standard
 from simulator.reference import visible
 from simulator.trace import StepKind
-from viz.player.limits import MakeTrace
 from viz.player.example import SEED
+from viz.player.limits import MakeTrace
 from viz.player.numbers import MAX_SCORES, SHOWN_ROWS, numbers_of
 
 TILE = TileShape(16, 32)
