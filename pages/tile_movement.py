@@ -1,6 +1,5 @@
 """Tile movement: two walks side by side, or one by itself, a tile at a time between HBM and the chip."""
 
-from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -10,7 +9,6 @@ from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
 from pages.shared.tile_movement.settings import (
-    BYTES,
     NOTHING,
     TileSettings,
     clock_of,
@@ -19,6 +17,7 @@ from pages.shared.tile_movement.settings import (
     sram_elements_of,
     time_of,
     walks_of_settings,
+    without_place,
 )
 from pages.shared.tile_movement.words import comparison_text, summary_text, walk_text
 from simulator.gpu import GPUS, gpu_named
@@ -33,6 +32,7 @@ PLAYER = "tile-player"
 REPORTED = {
     "step": "step",
     "bytes": "moved_bytes",
+    "fs": "modelled_fs",
     "clock": "clock",
 }  # by the player -> field of the settings
 
@@ -83,7 +83,7 @@ def _draw_player(page: Page, settings: TileSettings) -> None:
         "comparison": comparison_text(page, *walks) if len(walks) == 2 else None,
         "clock": clock_of(settings),
         "time": time_of(settings),
-        "key": f"{page.language} {replace(settings, step=0, moved_bytes=0, clock=BYTES)}",
+        "key": f"{page.language} {without_place(settings)}",
     }
     callbacks = {f"on_{name}_change": partial(_remember, name, field) for name, field in REPORTED.items()}
     mount(player.ASSET, data, key=PLAYER, **callbacks)

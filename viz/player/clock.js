@@ -1,28 +1,32 @@
-// The clock that walks share. Time runs in steps or in bytes moved, and the position of each walk follows from it.
-import { isMove, movedBytes } from "./walk.js";
+// The clock that walks share. Time runs in steps, in bytes moved or in modelled time, and the position of each walk
+// follows from it.
+import { isMove, modelledFs, movedBytes } from "./walk.js";
 
 export const STEPS = "steps";
 export const BYTES = "bytes";
+export const TIME = "time"; // in femtoseconds
 const STEP_MS = 180;
-const LONGEST_STEP_MS = 320; // for the largest tile of the walk
+const LONGEST_STEP_MS = 320; // for the largest tile of the walk, or the longest step
 const REST_MS = 60;
+/** What one step adds on each clock. */
+const WIDTHS = { [STEPS]: () => 1, [BYTES]: movedBytes, [TIME]: modelledFs };
 
 /** All functions are pure: they map a time of this clock, or a step of a walk, to where things are by then. */
 export function createClock(kind, walks) {
-  const times = walks.map((walk) => (kind === BYTES ? walk.movedUpTo : stepNumbers(walk)));
+  const times = walks.map((walk) => summed(walk, WIDTHS[kind]));
   const ends = times.map((own) => own.at(-1));
   const stops = merged(times);
   const outer = merged(walks.map((walk, index) => Array.from(walk.outerStart, (start) => times[index][start + 1])));
   const length = stops.at(-1);
-  const largest = Math.max(...walks.map((walk) => walk.largestMove));
-  const msOfUnit = kind === BYTES ? (LONGEST_STEP_MS + REST_MS) / largest : STEP_MS + REST_MS;
+  const inSteps = kind === STEPS;
+  const msOfUnit = inSteps ? STEP_MS + REST_MS : (LONGEST_STEP_MS + REST_MS) / widest(times);
 
   /** The step that a walk is at: the one under way, or the one that has just ended. */
   const positionOf = (walk, time) => (time >= ends[walk] ? walks[walk].length : lowerBound(times[walk], time));
 
-  /** How long the way to a stop takes; on the bytes clock in proportion to bytes. */
+  /** How long the way to a stop takes; in proportion to its width, except that all steps are one wide. */
   const msBefore = (stop) => {
-    if (kind === BYTES) return (stops[stop] - stops[stop - 1]) * msOfUnit;
+    if (!inSteps) return (stops[stop] - stops[stop - 1]) * msOfUnit;
     return Math.max(...walks.filter((walk) => stop <= walk.length).map((walk) => msOfStep(walk, stop - 1)));
   };
 
@@ -34,8 +38,13 @@ export function createClock(kind, walks) {
     durationMs: length * msOfUnit,
     positionOf,
     hasEnded: (walk, time) => time > ends[walk],
-    /** Bytes of the step under way that have not moved yet. */
-    pendingBytes: (walk, time) => (kind === BYTES ? Math.max(0, times[walk][positionOf(walk, time)] - time) : 0),
+    /** Bytes of the step under way that have not moved yet; in modelled time a tile counts when it has arrived. */
+    pendingBytes(walk, time) {
+      const position = positionOf(walk, time);
+      const left = Math.max(0, times[walk][position] - time);
+      if (kind === BYTES) return left;
+      return left > 0 && position > 0 ? movedBytes(walks[walk], position - 1) : 0;
+    },
     /** The next step boundary of any walk, at `time` or after it. */
     stopFrom: (time) => stops[Math.min(lowerBound(stops, time), stops.length - 1)],
     nearestStop(time) {
@@ -66,14 +75,26 @@ export function createClock(kind, walks) {
       const end = times[walk][position];
       if (time >= end) return 1;
       const start = times[walk][position - 1];
-      const ms = kind === BYTES ? LONGEST_STEP_MS + REST_MS : msOfStep(walks[walk], position - 1);
+      const ms = inSteps ? msOfStep(walks[walk], position - 1) : LONGEST_STEP_MS + REST_MS;
       const share = ((time - start) / (end - start)) * (ms / (ms - REST_MS));
       return share >= 1 ? 1 : eased(share);
     },
   };
 }
 
-const stepNumbers = (walk) => Float64Array.from({ length: walk.length + 1 }, (_, step) => step);
+/** Widths of all steps up to and with each; [0] is before the first. */
+function summed(walk, widthOf) {
+  const sums = new Float64Array(walk.length + 1);
+  for (let index = 0; index < walk.length; index++) sums[index + 1] = sums[index] + widthOf(walk, index);
+  return sums;
+}
+
+function widest(times) {
+  let largest = 0;
+  for (const own of times) for (let step = 1; step < own.length; step++) largest = Math.max(largest, own[step] - own[step - 1]);
+  return largest;
+}
+
 const merged = (lists) => Float64Array.from(new Set(lists.flatMap((list) => Array.from(list)))).sort();
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 

@@ -1,10 +1,11 @@
 // The tile player: owns time, and draws walks as a function of it. Host-neutral: give it an element and data.
 import { htmlNode } from "./svg.js";
 import { decodeWalk } from "./walk.js";
-import { BYTES, createClock } from "./clock.js";
+import { BYTES, STEPS, TIME, createClock } from "./clock.js";
 import { FASTEST_TWEEN, indexOfSpeed, speedsFor } from "./speeds.js";
 import { captionOf } from "./caption.js";
 import { createLedger } from "./ledger.js";
+import { createReading } from "./reading.js";
 import { createScene } from "./scene.js";
 import { createClockChoice, createSwitch } from "./switch.js";
 import { createTransport } from "./transport.js";
@@ -13,6 +14,7 @@ import { bindKeys } from "./keys.js";
 const REDUCED_STOPS_PER_S = 4;
 const LONGEST_FRAME_MS = 100; // a tab that was hidden does not leap
 const REPORT_AFTER_MS = 400;
+const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a place is reported on each clock
 
 /**
  * `data` is what `payload_of` of scene.py makes, with `texts`, `clock`, `time` and, for two walks, `comparison`.
@@ -49,7 +51,7 @@ export function createPlayer(root, data, options = {}) {
   const turns = compares ? createSwitch(host, walks, clock, data.texts, choose) : null;
   const stage = htmlNode(host, "div", "stage");
   const scenes = walks.map((walk) => createScene(stage, walk, data.texts, compares));
-  const transport = createTransport(host, walks, clock, data.texts, api);
+  const transport = createTransport(host, walks, clock, createReading(clock, walks, data.texts, data.gpu), data.texts, api);
   if (compares) createClockChoice(host, clock, data.texts, options.changeClock);
   const ledger = createLedger(host, walks, data.comparison, data.texts);
   const unbindKeys = bindKeys(host, api);
@@ -226,7 +228,7 @@ export function render(root, data, report) {
   const start = (clock) => {
     const before = root.player;
     before?.destroy();
-    const name = clock === BYTES ? "bytes" : "step";
+    const name = PLACE_NAMES[clock];
     root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before });
   };
   const changeClock = (clock) => {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simulator.gpu import GpuSpec
 from simulator.problem import key_tile_count, query_tile_count
+from simulator.step_time import step_times_fs
 from simulator.trace import StepKind, Tensor, Trace
 from simulator.traffic import traffic_of
 from viz.player.captions import Captions, captions_of
@@ -34,7 +35,7 @@ class Walk:
     query_tile: NDArray[np.int16]
     key_tile: NDArray[np.int16]
     size: NDArray[np.uint16]  # index into sizes
-    sizes: NDArray[np.int64]  # [kinds of step, 3]: moved, shared and register bytes
+    sizes: NDArray[np.int64]  # [kinds of step, 4]: moved, shared and register bytes, and matrix FLOP
     outer_start: NDArray[np.int32]  # first step of each outer tile
     captions: Captions
     closed_form: ClosedForm
@@ -45,7 +46,7 @@ def walk_of(trace: Trace) -> Walk:
     """Pack a trace. Raises `TooManyTilePairsError` for one that is too long to be shown."""
     require_showable(trace.shape, trace.tile)
     steps = trace.steps
-    per_step = np.column_stack((steps.moved_bytes, steps.shared_bytes, steps.register_bytes))
+    per_step = np.column_stack((steps.moved_bytes, steps.shared_bytes, steps.register_bytes, steps.flop))
     sizes, size = np.unique(per_step, axis=0, return_inverse=True)
     captions = captions_of(trace)
     return Walk(
@@ -86,13 +87,22 @@ class WalkText:
 def payload_of(walks: Sequence[tuple[Walk, WalkText]], gpu: GpuSpec) -> dict[str, Any]:
     """What `player.js` takes: a description of each walk, and the columns of all as one block of bytes."""
     block = bytearray()
-    return {"walks": [_describe(walk, text, gpu, block) for walk, text in walks], "columns": bytes(block)}
+    return {
+        "walks": [_describe(walk, text, gpu, block) for walk, text in walks],
+        "gpu": {
+            "name": gpu.name,
+            "bandwidth": f"{format_traffic(gpu.hbm_bytes_per_s)}/s",
+            "rate": f"{gpu.fp16_flop_per_s / 1e12:g} TFLOP/s",
+        },
+        "columns": bytes(block),
+    }
 
 
 def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dict[str, Any]:
     trace, form, shape, tile = walk.trace, walk.closed_form, walk.trace.shape, walk.trace.tile
     traffic = traffic_of(trace)
     registers = gpu.registers_per_sm * REGISTER_BYTES
+    times_fs = step_times_fs(walk.sizes[:, 0], walk.sizes[:, 3], gpu)
     return {
         "name": text.name,
         "short": text.short,
@@ -119,8 +129,8 @@ def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dic
         "sharedLimitText": format_capacity(gpu.max_shared_bytes_per_block),
         "registerLimitText": format_capacity(registers),
         "sizes": [
-            [int(moved), int(shared), int(held), format_capacity(shared), format_capacity(held)]
-            for moved, shared, held in walk.sizes
+            [int(moved), int(shared), int(held), format_capacity(shared), format_capacity(held), int(time_fs)]
+            for (moved, shared, held, _), time_fs in zip(walk.sizes, times_fs, strict=True)
         ],
         "captions": [text.captions[key] for key in walk.captions.keys],
         "readBytes": traffic.read_bytes,

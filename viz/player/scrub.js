@@ -1,13 +1,11 @@
 // The scrub bar: a lane for each walk on one axis, the playhead across all of them, and where a walk ends.
 import { fillTemplate, htmlNode, setText, subscript } from "./svg.js";
-import { BYTES } from "./clock.js";
 import { paintLane } from "./lane.js";
 
 const MARK_ROOM = 46; // px between marks of the outer tiles
 const TICK_ROOM = 110; // px between ticks of an axis
-const UNITS = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
-export function createScrub(card, walks, clock, texts, player) {
+export function createScrub(card, walks, clock, reading, texts, player) {
   const frame = htmlNode(card, "div", "lanes");
   const names = htmlNode(frame, "div", "lane-names");
   if (walks.length > 1) walks.forEach((walk) => htmlNode(names, "b", "", walk.short));
@@ -17,7 +15,7 @@ export function createScrub(card, walks, clock, texts, player) {
   slider.setAttribute("aria-label", texts.scrub);
   slider.setAttribute("aria-valuemin", "0");
   slider.setAttribute("aria-valuemax", String(clock.length));
-  const lanes = walks.map((walk, index) => createLane(slider, walk, clock, index, texts));
+  const lanes = walks.map((walk, index) => createLane(slider, walk, clock, index, reading, texts));
   const veil = htmlNode(slider, "div", "veil");
   const playhead = htmlNode(slider, "div", "playhead");
   const marks = htmlNode(slider, "div", "marks");
@@ -43,7 +41,7 @@ export function createScrub(card, walks, clock, texts, player) {
       width = slider.clientWidth;
       lanes.forEach((lane) => lane.resize(width));
       marks.replaceChildren();
-      if (walks.length > 1) drawAxis(marks, clock, width, texts);
+      if (walks.length > 1) drawAxis(marks, clock, width, reading);
       else drawOuterTiles(marks, walks[0], width);
     },
     draw(stop, time) {
@@ -57,15 +55,14 @@ export function createScrub(card, walks, clock, texts, player) {
 }
 
 /** A lane as long as its walk; after the end of the shorter walk, a hatch that names the end. */
-function createLane(slider, walk, clock, index, texts) {
+function createLane(slider, walk, clock, index, reading, texts) {
   const lane = htmlNode(slider, "div", "lane");
   const canvas = htmlNode(lane, "canvas");
   const share = clock.ends[index] / clock.length;
   if (share < 1) {
     const over = htmlNode(lane, "div", "over");
     over.style.left = `${100 * share}%`;
-    const place = clock.kind === BYTES ? walk.movedText : fillTemplate(texts.atStep, { step: number(walk.length) });
-    setText(htmlNode(over, "span"), fillTemplate(texts.endsAt, { walk: walk.short, place }));
+    setText(htmlNode(over, "span"), fillTemplate(texts.endsAt, { walk: walk.short, place: reading.end(index) }));
   }
   return { resize: (width) => paintLane(canvas, walk, clock.times[index], width * share, laneColours(slider)) };
 }
@@ -76,16 +73,11 @@ function laneColours(node) {
   return { read: colour("read"), compute: colour("compute"), write: colour("write") };
 }
 
-const number = (value) => value.toLocaleString("en-US");
-
 /** Ticks at round places, each with its unit. */
-function drawAxis(node, clock, width, texts) {
-  const [size, unit] = UNITS.find(([each]) => clock.length >= each);
-  const label = (value) =>
-    clock.kind === BYTES ? `${number(value / size)} ${unit}` : fillTemplate(texts.atStep, { step: number(value) });
+function drawAxis(node, clock, width, reading) {
   const apart = roundedUp((clock.length * TICK_ROOM) / width);
   for (let value = 0; (value / clock.length) * width < width - 50; value += apart) {
-    htmlNode(node, "span", "", value === 0 ? "0" : label(value)).style.left = `${(100 * value) / clock.length}%`;
+    htmlNode(node, "span", "", value === 0 ? "0" : reading.tick(value)).style.left = `${(100 * value) / clock.length}%`;
   }
 }
 

@@ -1,5 +1,5 @@
 // What two walks need to choose: which of them a phone shows, and the clock that they share.
-import { BYTES, STEPS } from "./clock.js";
+import { BYTES, STEPS, TIME } from "./clock.js";
 import { fillTemplate, htmlNode, setAll, setText } from "./svg.js";
 
 /** On a phone the walks take turns: a switch that tells how far each is. Hidden where both have room. */
@@ -27,7 +27,7 @@ export function createClockChoice(parent, clock, texts, choose) {
   const label = htmlNode(parent, "label", "clock");
   htmlNode(label, "span", "", texts.clock);
   const select = htmlNode(label, "select");
-  const names = { [BYTES]: texts.bytesMoved, [STEPS]: texts.tileSteps };
+  const names = { [BYTES]: texts.bytesMoved, [STEPS]: texts.tileSteps, [TIME]: texts.modelledTime };
   for (const [kind, name] of Object.entries(names)) htmlNode(select, "option", "", name).value = kind;
   select.value = clock.kind;
   select.addEventListener("change", () => choose(select.value));

@@ -9,7 +9,7 @@ TEXT_NAMES = (
     "visited", "partly", "skipped", "masked", "coming",
     "start", "back", "play", "pause", "on", "end", "speed", "wholeIn", "position", "scrub", "beforeStart",
     "bytesEach", "atStep", "endsAt", "ended", "noWidth", "switch", "shareDone",
-    "clock", "bytesMoved", "tileSteps",
+    "clock", "bytesMoved", "tileSteps", "modelledTime", "timeModelled", "timeRule",
     "bytesSoFar", "algorithmic", "exact", "all", "wholeWalk", "agrees", "differs", "upToHere",
     "exactResult", "difference", "notice", "letter_R", "letter_C", "letter_Tc", "letter_Tr",
 )  # fmt: skip
@@ -17,5 +17,5 @@ TEXT_NAMES = (
 # What these strings leave for the player to fill in.
 TEXT_PLACEHOLDERS = (
     "walk", "q", "k", "rows", "used", "limit", "done", "all", "step", "steps", "seconds", "difference",
-    "bytes", "place", "share",
+    "bytes", "place", "share", "time", "name", "bandwidth", "rate",
 )  # fmt: skip

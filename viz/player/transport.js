@@ -1,6 +1,5 @@
 // Buttons, scrub bar, position, speed and keys. It holds no time of its own: it asks the player and is told.
-import { exactBytes, fillTemplate, htmlNode, setText } from "./svg.js";
-import { BYTES } from "./clock.js";
+import { fillTemplate, htmlNode, setText } from "./svg.js";
 import { createScrub } from "./scrub.js";
 
 const ICONS = {
@@ -12,7 +11,7 @@ const ICONS = {
   end: "M3 3v10l7-5zM11 3h2v10h-2z",
 };
 
-export function createTransport(parent, walks, clock, texts, player) {
+export function createTransport(parent, walks, clock, reading, texts, player) {
   const card = htmlNode(parent, "section", "transport");
   const controls = htmlNode(card, "div", "controls");
   const buttons = htmlNode(controls, "div", "buttons");
@@ -23,10 +22,10 @@ export function createTransport(parent, walks, clock, texts, player) {
   button("on", () => player.moveBy(1));
   button("end", () => player.moveTo(clock.length));
 
-  const reading = htmlNode(controls, "p", "reading");
+  const place = htmlNode(controls, "p", "reading");
   const speed = createSpeed(controls, texts, player);
-  const scrub = createScrub(card, walks, clock, texts, player);
-  drawKinds(card, clock, texts);
+  const scrub = createScrub(card, walks, clock, reading, texts, player);
+  drawKinds(card, reading, texts);
   const sentences = htmlNode(card, "div", "captions");
   const captions = walks.map(() => createCaption(sentences));
   const live = htmlNode(card, "p", "announced");
@@ -38,7 +37,7 @@ export function createTransport(parent, walks, clock, texts, player) {
     choose: (chosen) => captions.forEach((caption, index) => caption.choose(index === chosen)),
     draw(stop, time, captionTexts) {
       scrub.draw(stop, time);
-      setText(reading, positionText(clock, stop, texts));
+      setText(place, reading.position(stop));
       captions.forEach((caption, index) => caption.draw(captionTexts[index]));
     },
     setPlaying(playing) {
@@ -54,22 +53,15 @@ export function createTransport(parent, walks, clock, texts, player) {
   };
 }
 
-function positionText(clock, stop, texts) {
-  if (clock.kind !== BYTES) return fillTemplate(texts.position, { step: number(stop), steps: number(clock.length) });
-  const together = clock.ends.every((end) => stop <= end);
-  return together ? fillTemplate(texts.bytesEach, { bytes: exactBytes(stop) }) : exactBytes(stop);
-}
-
-function drawKinds(card, clock, texts) {
+function drawKinds(card, reading, texts) {
   const legend = htmlNode(card, "p", "legend kinds");
-  for (const kind of clock.kind === BYTES ? ["read", "write"] : ["read", "compute", "write"]) {
+  for (const kind of reading.drawn) {
     htmlNode(legend, "i", `swatch ${kind}`);
     htmlNode(legend, "span", "", texts[kind]);
   }
-  if (clock.kind === BYTES) htmlNode(legend, "em", "", texts.noWidth);
+  if (reading.note) htmlNode(legend, "em", "", reading.note);
 }
 
-const number = (value) => value.toLocaleString("en-US");
 const icon = (name) => `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${ICONS[name]}"/></svg>`;
 
 function createButton(parent, action, label, act) {

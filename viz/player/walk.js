@@ -33,6 +33,7 @@ export function decodeWalk(description, block) {
 export const kindOf = (walk, index) => walk.op[index] & 7;
 export const tensorOf = (walk, index) => walk.op[index] >> 3;
 export const movedBytes = (walk, index) => walk.sizes[walk.size[index]][0];
+export const modelledFs = (walk, index) => walk.sizes[walk.size[index]][5];
 export const isMove = (walk, index) => index >= 0 && kindOf(walk, index) <= KIND.STORE;
 export const isResident = (walk, index, tensor) => index >= 0 && (walk.resident[index] >> tensor) & 1;
 

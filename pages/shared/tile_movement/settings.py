@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isqrt
+from typing import Any
 
 import streamlit as st
 
-from pages.shared.address import Complaint, choice, flag, integer
+from pages.shared.address import Complaint, choice, flag, integer, rules_of
 from pages.shared.cached import WALKS, cached_trace, cached_walk
 from simulator.gpu import GPUS, gpu_named
 from simulator.problem import MAX_HEAD_DIM, AttentionShape, TileShape, v1_tile
+from simulator.step_time import walk_time_fs
 from simulator.traffic import traffic_of
 from viz.player.limits import (
     MAX_TILE_PAIRS,
@@ -27,8 +29,10 @@ MAX_TILE_ROWS = 4_096
 MAX_SRAM_ELEMENTS = 131_072
 MAX_STEP = 10**9  # the walk sets the true limit
 MAX_BYTES = 10**15  # as above
+MAX_FS = 10**17  # as above
 NOTHING = "none"
-BYTES, STEPS = "bytes", "steps"
+BYTES, STEPS, TIME = "bytes", "steps", "time"
+PLACES = ("step", "moved_bytes", "modelled_fs")  # where the player stands, on each clock
 PLACE_SHOWN = "tile_movement.place-shown"
 Resolved = tuple["TileSettings", list[Complaint]]
 
@@ -39,7 +43,7 @@ class TileSettings:
 
     walk: str = choice("flash_v1", tuple(WALKS), name="walk")
     beside: str = choice("flash_v2", (*WALKS, NOTHING), name="beside")
-    clock: str = choice(BYTES, (BYTES, STEPS), name="clock")
+    clock: str = choice(BYTES, (BYTES, STEPS, TIME), name="clock")
     query_len: int = integer(1_024, name="n", minimum=1, maximum=MAX_LENGTH)
     key_len: int = integer(0, name="keys", minimum=0, maximum=MAX_LENGTH)
     head_dim: int = integer(64, name="d", minimum=1, maximum=MAX_HEAD_DIM)
@@ -51,11 +55,17 @@ class TileSettings:
     gpu: str = choice("h200", tuple(GPUS), name="gpu")
     step: int = integer(0, name="step", minimum=0, maximum=MAX_STEP)
     moved_bytes: int = integer(0, name="bytes", minimum=0, maximum=MAX_BYTES)
+    modelled_fs: int = integer(0, name="fs", minimum=0, maximum=MAX_FS)
 
 
 def shown_walks(settings: TileSettings) -> tuple[str, ...]:
     """Names of the one or two walks on the page, from left to right."""
     return (settings.walk,) if settings.beside == NOTHING else (settings.walk, settings.beside)
+
+
+def without_place(settings: TileSettings) -> TileSettings:
+    """What decides which player is shown, whatever its clock and wherever it stands."""
+    return replace(settings, clock=BYTES, step=0, moved_bytes=0, modelled_fs=0)
 
 
 def clock_of(settings: TileSettings) -> str:
@@ -65,7 +75,8 @@ def clock_of(settings: TileSettings) -> str:
 
 def time_of(settings: TileSettings) -> int:
     """Where the player stands on its clock."""
-    return settings.moved_bytes if clock_of(settings) == BYTES else settings.step
+    places = {STEPS: settings.step, BYTES: settings.moved_bytes, TIME: settings.modelled_fs}
+    return places[clock_of(settings)]
 
 
 def shape_of(settings: TileSettings) -> AttentionShape:
@@ -103,9 +114,9 @@ def resolve(settings: TileSettings) -> Resolved:
     settings, too_many = _limit_pairs(settings)
     shown_before = st.session_state.get(PLACE_SHOWN)
     limited, too_far = _limit_place(settings)
-    if (settings.step, settings.moved_bytes) == shown_before:  # another control made the walk shorter
+    if _places_of(settings) == shown_before:  # another control made the walk shorter
         too_far = []
-    st.session_state[PLACE_SHOWN] = (limited.step, limited.moved_bytes)
+    st.session_state[PLACE_SHOWN] = _places_of(limited)
     return limited, [*same, *too_large, *too_many, *too_far]
 
 
@@ -121,21 +132,28 @@ def _part_walks(settings: TileSettings) -> Resolved:
     return replace(settings, beside=NOTHING), [same]
 
 
+def _places_of(settings: TileSettings) -> tuple[int, ...]:
+    return tuple(getattr(settings, name) for name in PLACES)
+
+
 def _limit_place(settings: TileSettings) -> Resolved:
-    """Step and bytes at most where the longest of the walks ends."""
+    """Step, bytes and modelled time at most where the longest of the walks ends."""
     traces = [cached_trace(name, *problem_of(settings)) for name in shown_walks(settings)]
-    last_step = max(len(trace) for trace in traces)
-    last_byte = max(traffic_of(trace).moved_bytes for trace in traces)
+    gpu = gpu_named(settings.gpu)
+    last = {
+        "step": max(len(trace) for trace in traces),
+        "moved_bytes": max(traffic_of(trace).moved_bytes for trace in traces),
+        "modelled_fs": max(walk_time_fs(trace, gpu) for trace in traces),
+    }
+    rules = rules_of(TileSettings)
+    too_far: dict[str, Any] = {name: limit for name, limit in last.items() if getattr(settings, name) > limit}
     complaints = [
-        Complaint("address.above", {"name": name, "value": value, "limit": limit})
-        for name, value, limit in (
-            ("step", settings.step, last_step),
-            ("bytes", settings.moved_bytes, last_byte),
+        Complaint(
+            "address.above", {"name": rules[name].name, "value": getattr(settings, name), "limit": limit}
         )
-        if value > limit
+        for name, limit in too_far.items()
     ]
-    step, moved_bytes = min(settings.step, last_step), min(settings.moved_bytes, last_byte)
-    return replace(settings, step=step, moved_bytes=moved_bytes), complaints
+    return replace(settings, **too_far), complaints
 
 
 def _bounded_walks(settings: TileSettings) -> list[str]:
