@@ -9,11 +9,12 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from kernels.checks import problem_of
-from kernels.flash_decoding import flash_decoding
+from kernels.flash_decoding import decode_unsplit, flash_decoding
 from kernels.flash_v2 import flash_v2_forward
 from kernels.gradients import flash_v2_backward
 
-IMPLEMENTATIONS = ("auto", "flash_v2", "flash_decoding")
+_WITHOUT_GRADIENTS = ("flash_decoding", "decode_unsplit")
+IMPLEMENTATIONS = ("auto", "flash_v2", *_WITHOUT_GRADIENTS)
 _DECODED_ROWS = 64  # queries of all heads that share a KV head: that many fit one tile of Flash-Decoding
 
 
@@ -59,19 +60,22 @@ def attention(
     float16 or float32, head_dim up to 256; query_heads a multiple of kv_heads. `causal` is aligned
     bottom-right; a row that sees no key gives 0. `scale` is by default 1 / sqrt(head_dim).
 
-    `implementation` is "flash_v2", "flash_decoding" for few queries, or "auto", which takes the second where
-    no gradient is asked for and the queries that share a KV head fit one tile. The output is differentiable
+    `implementation` is "flash_v2", "flash_decoding" or "decode_unsplit" for few queries, or "auto", which
+    takes flash_decoding where no gradient is asked for and the queries that share a KV head fit one tile,
+    else flash_v2. The output is differentiable
     once, the log-sum-exp is not; gradients agree bit for bit from run to run under
     `torch.use_deterministic_algorithms(True)`. Raises ValueError for what it cannot serve.
     """
     if implementation not in IMPLEMENTATIONS:
         raise ValueError(f"implementation must be among {', '.join(IMPLEMENTATIONS)}, got {implementation}")
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (q, k, v)):
-        if implementation == "flash_decoding":
+        if implementation in _WITHOUT_GRADIENTS:
             raise ValueError(
-                "implementation must be flash_v2 where a gradient is asked for, got flash_decoding"
+                f"implementation must be flash_v2 where a gradient is asked for, got {implementation}"
             )
         out, lse = _FlashV2.apply(q, k, v, causal, scale)
+    elif implementation == "decode_unsplit":
+        out, lse = decode_unsplit(q, k, v, causal=causal, scale=scale)
     elif implementation == "flash_decoding" or (implementation == "auto" and _is_decode(q, k, v)):
         out, lse = flash_decoding(q, k, v, causal=causal, scale=scale)
     else:

@@ -110,6 +110,15 @@ def decode_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     return KernelConfig(rows, 64, 4, 4), KernelConfig(rows, 64, 4, 2), KernelConfig(16, 16, 4, 1)
 
 
+def unsplit_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
+    """Configurations of the unsplit decode: the rows are the queries of one head. A program has an SM to
+    itself, so its tiles are large.
+    """
+    if shape.element_bytes == 4:
+        return KernelConfig(16, 32, 4, 2), KernelConfig(16, 16, 4, 1)
+    return KernelConfig(16, 128, 8, 3), KernelConfig(16, 64, 4, 2), KernelConfig(16, 16, 4, 1)
+
+
 def backward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     """Configurations of the backward kernels: the fastest on an H200 first, then ever smaller ones."""
     columns = padded_head_dim(shape.head_dim)

@@ -1,7 +1,7 @@
 """Flash-Decoding: few queries over many keys, which are split between programs and merged after.
 
-Dao, Haziza, Massa and Sizov, "Flash-Decoding for long-context inference" (2023). With one split this is the
-decode that it replaces: one program for each KV head.
+Dao, Haziza, Massa and Sizov, "Flash-Decoding for long-context inference" (2023). `decode_unsplit` is the
+decode that it replaces, the same kernel with one program for each query head and all of its keys.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from triton.language.extra.cuda import gdc_launch_dependents
 
 from kernels.checks import limits_of, problem_of, split_scale
 from kernels.configs import (
@@ -21,14 +22,15 @@ from kernels.configs import (
     choose_config,
     decode_configs,
     padded_head_dim,
+    unsplit_configs,
 )
 from kernels.flash_v2 import launch_strides, visit_key_tiles
-from kernels.primitives import finish_softmax, head_ptr, key_tile_bounds, online_softmax_update
+from kernels.merge_splits import merge_splits
+from kernels.primitives import finish_softmax, head_ptr, key_tile_bounds
 from kernels.splits import split_count
 from simulator.problem import AttentionShape
 
 _BLOCKS_PER_SM = 2
-_MERGED_ELEMENTS = 8192  # of partial outputs that a program of the merge holds at a time
 
 
 @triton.jit
@@ -40,8 +42,10 @@ def _packed_ptrs(ptr, strides, batch, heads, queries, COLS: tl.constexpr):
 
 
 @triton.jit(
-    do_not_specialize=["query_len", "key_len", "kv_heads", "queries_per_kv", "splits", "keys_per_split"]
-)
+    do_not_specialize=[
+        "query_len", "key_len", "head_groups", "packed_heads", "groups_per_kv", "splits", "keys_per_split",
+    ]
+)  # fmt: skip
 def split_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
@@ -55,24 +59,33 @@ def split_kernel(
     lse_ptr,  # [splits, batch, query_heads, query_len], contiguous
     query_len,
     key_len,
-    kv_heads,
-    queries_per_kv,
+    head_groups,  # of a batch
+    packed_heads,  # query heads of a group, which share a KV head
+    groups_per_kv,  # groups that share a KV head
     splits,
     keys_per_split,
     log2_scale,
     q_sign,
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,  # HEAD_DIM padded to a power of two
-    ROWS: tl.constexpr,  # the queries of every head that shares the KV head, padded
+    ROWS: tl.constexpr,  # the queries of every head of a group, padded
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
+    MERGE_EARLY: tl.constexpr,  # the merge may start while this runs, and waits
 ):
-    packed_rows = query_len * queries_per_kv
+    if MERGE_EARLY:
+        gdc_launch_dependents()
+    packed_rows = query_len * packed_heads
     split, task = tl.program_id(0) % splits, tl.program_id(0) // splits
     row_tiles = tl.cdiv(packed_rows, ROWS)
-    row_tile, kv_head, batch = task % row_tiles, task // row_tiles % kv_heads, task // row_tiles // kv_heads
+    row_tile, group, batch = (
+        task % row_tiles,
+        task // row_tiles % head_groups,
+        task // row_tiles // head_groups,
+    )
     rows = row_tile * ROWS + tl.arange(0, ROWS)
-    queries, heads = rows // queries_per_kv, kv_head * queries_per_kv + rows % queries_per_kv
+    queries, heads = rows // packed_heads, group * packed_heads + rows % packed_heads
+    kv_head = group // groups_per_kv
 
     first_key = tl.cast(split, tl.int64) * keys_per_split
     keys_left = (key_len - first_key).to(
@@ -81,7 +94,7 @@ def split_kernel(
     split_len = tl.minimum(tl.maximum(keys_left, 0), keys_per_split)
     last_visible_keys = tl.minimum(queries + (keys_left - query_len if CAUSAL else key_len), split_len - 1)
     unmasked_tiles, visible_tiles = key_tile_bounds(
-        row_tile * ROWS // queries_per_kv, query_len, keys_left, ROWS, KEY_ROWS, CAUSAL
+        row_tile * ROWS // packed_heads, query_len, keys_left, ROWS, KEY_ROWS, CAUSAL
     )
     unmasked_tiles = tl.maximum(tl.minimum(unmasked_tiles, split_len // KEY_ROWS), 0)
     visible_tiles = tl.minimum(visible_tiles, tl.cdiv(split_len, KEY_ROWS))
@@ -117,52 +130,9 @@ def split_kernel(
     out_ptrs = _packed_ptrs(out_ptr, out_strides, batch, heads, queries, COLS)
     out_ptrs += tl.cast(split, tl.int64) * out_split_stride
     tl.store(out_ptrs, out_tile.to(out_ptr.dtype.element_ty), mask=mask)
-    batches = tl.num_programs(0) // (splits * row_tiles * kv_heads)
-    head_rows = (tl.cast(split, tl.int64) * batches + batch) * kv_heads * queries_per_kv + heads
+    batches = tl.num_programs(0) // (splits * row_tiles * head_groups)
+    head_rows = (tl.cast(split, tl.int64) * batches + batch) * head_groups * packed_heads + heads
     tl.store(lse_ptr + head_rows * query_len + queries, lse, mask=rows < packed_rows)
-
-
-@triton.jit(do_not_specialize=["splits", "query_len", "query_heads"])
-def merge_kernel(
-    partial_ptr,  # [splits, rows, HEAD_DIM], contiguous; rows are batch x query_heads x query_len
-    partial_lse_ptr,  # [splits, rows]
-    out_ptr,
-    out_strides,
-    lse_ptr,  # [rows]
-    splits,
-    query_len,
-    query_heads,
-    HEAD_DIM: tl.constexpr,
-    COLS: tl.constexpr,
-    SPLITS: tl.constexpr,  # taken at a time
-):
-    """One row: a softmax over its splits, whose scores are their log-sum-exps and whose values are their
-    outputs.
-    """
-    row, rows = tl.program_id(0), tl.num_programs(0)
-    cols = tl.arange(0, COLS)
-    accumulator = tl.zeros([1, COLS], tl.float32)
-    running_max = tl.full([1], float("-inf"), tl.float32)
-    running_sum = tl.zeros([1], tl.float32)
-    for first_split in range(0, splits, SPLITS):
-        split = first_split + tl.arange(0, SPLITS)
-        split_rows = split.to(tl.int64) * rows + row
-        split_lse = tl.load(partial_lse_ptr + split_rows, mask=split < splits, other=float("-inf"))
-        mask = (split < splits)[:, None] & (cols < HEAD_DIM)[None, :]
-        partial = tl.load(partial_ptr + split_rows[:, None] * HEAD_DIM + cols[None, :], mask=mask, other=0.0)
-        weights, correction, running_max, running_sum = online_softmax_update(
-            split_lse[None, :],
-            1.4426950408889634,
-            running_max,
-            running_sum,  # log2(e)
-        )
-        accumulator = accumulator * correction[:, None] + tl.sum(weights.T * partial, axis=0)[None, :]
-    out, lse = finish_softmax(accumulator, running_max, running_sum)
-    head, query = row // query_len, row % query_len
-    out_ptr = head_ptr(out_ptr, out_strides, head // query_heads, head % query_heads)
-    out_ptrs = out_ptr + tl.cast(query, tl.int64) * out_strides[2] + cols.to(tl.int64) * out_strides[3]
-    tl.store(out_ptrs[None, :], out.to(out_ptr.dtype.element_ty), mask=(cols < HEAD_DIM)[None, :])
-    tl.store(lse_ptr + row + tl.arange(0, 1), lse)
 
 
 def flash_decoding(
@@ -204,6 +174,38 @@ def flash_decoding(
     return out, lse
 
 
+def decode_unsplit(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    config: KernelConfig | None = None,
+) -> tuple[Tensor, Tensor]:
+    """As `flash_decoding`, in the layout of FasterTransformer's decode: one program for each batch and query
+    head walks all of its keys, so that a KV head is read once for each head that shares it.
+    """
+    shape = problem_of(q, k, v, causal=causal)
+    config = config or choose_config(shape, limits_of(q.device), unsplit_configs(shape))
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
+    launch_flash_decoding(
+        q,
+        k,
+        v,
+        out,
+        lse,
+        causal=causal,
+        scale=scale,
+        splits=1,
+        keys_per_split=shape.key_len,
+        config=config,
+        packed=False,
+    )
+    return out, lse
+
+
 def choose_splits(shape: AttentionShape, config: KernelConfig, limits: DeviceLimits) -> int:
     """Splits that fill the SMs of the device."""
     packed_rows = shape.query_len * shape.query_heads // shape.kv_heads
@@ -223,13 +225,16 @@ def launch_flash_decoding(
     splits: int,
     keys_per_split: int,
     config: KernelConfig,
+    packed: bool = True,
 ) -> None:
     """Runs the kernels into `out` (any strides) and `lse` (contiguous), which they write completely.
 
     Split i takes `keys_per_split` keys from key i x keys_per_split on; together they must cover all keys.
+    Heads that share a KV head share a program where `packed`, else each has its own.
     """
     shape = problem_of(q, k, v, causal=causal)
-    check_fits(config, shape, limits_of(q.device))
+    limits = limits_of(q.device)
+    check_fits(config, shape, limits)
     if splits * keys_per_split < shape.key_len:
         raise ValueError(
             f"splits x keys_per_split must cover the {shape.key_len} keys, got {splits} x {keys_per_split}"
@@ -240,9 +245,12 @@ def launch_flash_decoding(
         partial = torch.empty((splits, *q.shape), dtype=torch.float32, device=q.device)
         partial_lse = torch.empty(partial.shape[:4], dtype=torch.float32, device=q.device)
     queries_per_kv = shape.query_heads // shape.kv_heads
-    row_tiles = triton.cdiv(shape.query_len * queries_per_kv, config.query_rows)
+    packed_heads = queries_per_kv if packed else 1
+    head_groups = shape.query_heads // packed_heads
+    row_tiles = triton.cdiv(shape.query_len * packed_heads, config.query_rows)
+    merge_early = splits > 1 and _may_overlap(q, limits)
     with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
-        split_kernel[(shape.batch * shape.kv_heads * row_tiles * splits,)](
+        split_kernel[(shape.batch * head_groups * row_tiles * splits,)](
             q_ptr=q,
             q_strides=launch_strides(q),
             k_ptr=k,
@@ -255,8 +263,9 @@ def launch_flash_decoding(
             lse_ptr=partial_lse,
             query_len=shape.query_len,
             key_len=shape.key_len,
-            kv_heads=shape.kv_heads,
-            queries_per_kv=queries_per_kv,
+            head_groups=head_groups,
+            packed_heads=packed_heads,
+            groups_per_kv=queries_per_kv // packed_heads,
             splits=splits,
             keys_per_split=keys_per_split,
             log2_scale=log2_scale,
@@ -266,30 +275,14 @@ def launch_flash_decoding(
             ROWS=config.query_rows,
             KEY_ROWS=config.key_rows,
             CAUSAL=causal,
+            MERGE_EARLY=merge_early,
             num_warps=config.warps,
             num_stages=config.stages,
         )
         if splits > 1:
-            merge_splits(partial, partial_lse, out, lse)
+            merge_splits(partial, partial_lse, out, lse, early=merge_early)
 
 
-def merge_splits(partial: Tensor, partial_lse: Tensor, out: Tensor, lse: Tensor) -> None:
-    """Merges partial outputs [splits, batch, heads, queries, head_dim] by their natural log-sum-exps into
-    `out` (any strides) and `lse`; all but `out` are contiguous float32.
-    """
-    splits, _, query_heads, query_len, head_dim = partial.shape
-    columns = padded_head_dim(head_dim)
-    merge_kernel[(lse.numel(),)](
-        partial_ptr=partial,
-        partial_lse_ptr=partial_lse,
-        out_ptr=out,
-        out_strides=launch_strides(out),
-        lse_ptr=lse,
-        splits=splits,
-        query_len=query_len,
-        query_heads=query_heads,
-        HEAD_DIM=head_dim,
-        COLS=columns,
-        SPLITS=min(triton.next_power_of_2(splits), _MERGED_ELEMENTS // columns),
-        num_warps=4,
-    )
+def _may_overlap(q: Tensor, limits: DeviceLimits) -> bool:
+    """Whether a kernel may start before the one that it waits for is done."""
+    return q.is_cuda and torch.version.hip is None and limits.capability >= (9, 0)

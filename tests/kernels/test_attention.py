@@ -82,7 +82,7 @@ def test_the_kernel_that_fits_is_taken(generator, monkeypatch, query_len, query_
     assert taken == [kernel, "flash_v2_forward", "flash_decoding"]
 
 
-@pytest.mark.parametrize("implementation", ["flash_v2", "flash_decoding"])
+@pytest.mark.parametrize("implementation", ["flash_v2", "flash_decoding", "decode_unsplit"])
 def test_the_implementations_agree(generator, implementation):
     q, k, v, _ = random_inputs(generator, (1, 2, 3, 16), (1, 2, 40, 16))
     out, lse = attention(q, k, v, causal=True, implementation=implementation, return_lse=True)
@@ -95,7 +95,7 @@ def test_the_implementations_agree(generator, implementation):
 def test_an_unknown_implementation_is_refused(generator):
     q, k, v, _ = random_inputs(generator, (1, 1, 5, 16), (1, 1, 5, 16))
     with pytest.raises(
-        ValueError, match="implementation must be among auto, flash_v2, flash_decoding, got x"
+        ValueError, match="implementation must be among auto, flash_v2, flash_decoding, decode_unsplit, got x"
     ):
         attention(q, k, v, implementation="x")
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from kernels.configs import KernelConfig
-from kernels.flash_decoding import flash_decoding, launch_flash_decoding, merge_splits
+from kernels.flash_decoding import decode_unsplit, flash_decoding, launch_flash_decoding
+from kernels.merge_splits import merge_splits
 from kernels.reference import exact_attention, plain_attention
 from kernels.verdict import judge
 
@@ -61,6 +62,30 @@ def test_the_decode_shape(generator, causal, splits):
 def test_heads_that_share_keys_are_rows_of_one_tile(generator, query_len, query_heads, kv_heads, dtype):
     q, k, v = random_qkv(generator, (2, query_heads, query_len, 16), (2, kv_heads, 40, 16), dtype)
     assert_decoding_is_right(q, k, v, causal=True, splits=2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("query_len", "query_heads", "kv_heads"), [(1, 6, 2), (5, 3, 3), (17, 4, 1)])
+def test_unsplit_each_query_head_walks_all_keys_by_itself(generator, query_len, query_heads, kv_heads, dtype):
+    q, k, v = random_qkv(generator, (2, query_heads, query_len, 16), (2, kv_heads, 40, 16), dtype)
+    for causal in (False, True):
+        out, lse = decode_unsplit(q, k, v, causal=causal, config=SMALL_TILES)
+        assert_right(out, lse, q, k, v, causal=causal)
+
+
+def test_unsplit_there_is_one_program_for_each_query_head(generator, monkeypatch):
+    grids: list[int] = []
+
+    class Kernel:
+        def __getitem__(self, grid):
+            grids.extend(grid)
+            return lambda **_: None
+
+    monkeypatch.setattr("kernels.flash_decoding.split_kernel", Kernel())
+    q, k, v = random_qkv(generator, (2, 6, 1, 16), (2, 2, 40, 16))
+    decode_unsplit(q, k, v)
+    flash_decoding(q, k, v, splits=1)
+    assert grids == [2 * 6, 2 * 2]
 
 
 @pytest.mark.parametrize("splits", [1, 2, 4])
@@ -132,7 +157,9 @@ def test_splits_that_are_all_empty_merge_to_nothing(device):
 
 def test_an_empty_split_is_written_as_zero_and_minus_infinity(generator, monkeypatch):
     seen: dict[str, torch.Tensor] = {}
-    monkeypatch.setattr("kernels.flash_decoding.merge_splits", lambda o, m, *_: seen.update(out=o, lse=m))
+    monkeypatch.setattr(
+        "kernels.flash_decoding.merge_splits", lambda o, m, *_, **__: seen.update(out=o, lse=m)
+    )
     q, k, v = random_qkv(generator, (1, 1, 1, 16), (1, 1, 20, 16))
     flash_decoding(q, k, v, splits=4, config=SMALL_TILES)
     assert (seen["lse"].flatten() == float("-inf")).tolist() == [False, False, True, True]
@@ -140,7 +167,7 @@ def test_an_empty_split_is_written_as_zero_and_minus_infinity(generator, monkeyp
 
 
 def test_more_splits_than_are_merged_at_once(generator, monkeypatch):
-    monkeypatch.setattr("kernels.flash_decoding._MERGED_ELEMENTS", 64)
+    monkeypatch.setattr("kernels.merge_splits._MERGED_ELEMENTS", 64)
     q, k, v = random_qkv(generator, (1, 2, 1, 16), (1, 2, 170, 16))
     assert_decoding_is_right(q, k, v, splits=11)
 
