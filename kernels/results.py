@@ -7,30 +7,45 @@ it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 from typing import Any
 
+from kernels.lines import from_line, to_line
+from kernels.work import kv_bytes, matrix_flop
 from simulator.problem import AttentionShape
 
-# What a sweep times and the live page compares: the id in results and the address, and the label in a legend.
-IMPLEMENTATIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "flash_v2": "FlashAttention-2 in Triton",
-        "math": "SDPA math",
-        "efficient": "SDPA efficient",
-        "flash": "SDPA flash",
-        "cudnn": "SDPA cuDNN",
-    }
-)
-# What a run may name besides. They are stages of the course, not rivals: V1 takes up to 14 times as long as
-# V2 in a sweep, and standard attention 17 GB at its longest.
+_SDPA = {
+    "math": "SDPA math",
+    "efficient": "SDPA efficient",
+    "flash": "SDPA flash",
+    "cudnn": "SDPA cuDNN",
+}
+# What a forward sweep times and the live page compares: the id in results and the address, and the label.
+IMPLEMENTATIONS: Mapping[str, str] = MappingProxyType({"flash_v2": "FlashAttention-2 in Triton", **_SDPA})
+# What a forward run may name besides. V1 and standard attention are stages of the course, not rivals: V1
+# takes up to 14 times as long as V2 in a sweep, and standard attention 17 GB at its longest.
 ON_REQUEST: Mapping[str, str] = MappingProxyType(
     {"flash_v1": "FlashAttention-1 in Triton", "standard": "Standard attention in Triton"}
+)
+# What a run in each direction may name.
+OFFERED: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "forward": {**IMPLEMENTATIONS, **ON_REQUEST},
+        "backward": {
+            **IMPLEMENTATIONS,
+            "flash_v2_deterministic": "FlashAttention-2 in Triton, deterministic",
+        },
+        "both": IMPLEMENTATIONS,
+        "decode": {
+            "flash_decoding": "Flash-Decoding in Triton",
+            **_SDPA,
+            "read_only": "Keys and values read, nothing else",
+        },
+    }
 )
 
 
@@ -74,23 +89,34 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on one of the tensors that an implementation gives."""
+
+    tensor: str  # "out", "lse", "dq", "dk" or "dv"
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
 class BenchResult:
     """One implementation on one problem. `samples_ms` is empty where it could not run, and `unavailable` says
     why.
     """
 
     run: str
-    implementation: str  # one of IMPLEMENTATIONS or ON_REQUEST
+    implementation: str  # one of OFFERED in its direction
     label: str
     shape: AttentionShape
     dtype: str  # "float16"
-    direction: str = "forward"
+    direction: str = "forward"  # one of work.DIRECTIONS
     samples_ms: tuple[float, ...] = ()  # one per round: the median of that round's repetitions
     repetitions: int = 0  # launches behind each sample
     sm_clock_mhz: tuple[int, ...] = ()  # read after each round; empty where NVML is not there
-    verdict: Verdict | None = None
-    config: str = ""  # tile, warps and stages of our own kernels
+    verdict: Verdict | None = None  # of the first tensor, or of the first one that is wrong
+    config: str = ""  # tile, warps and stages of our own kernels; how SDPA was given what it was given
     unavailable: str = ""  # why there is no number
+    judged: tuple[Judged, ...] = ()  # each tensor by itself
+    timed_by: str = "events"  # "events" around the call, or around a CUDA "graph" of it
+    host_us: tuple[float, ...] = ()  # one per round: host time of a call, the GPU held meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,34 +165,6 @@ _TAGS: dict[str, type[Record]] = {
 }
 
 
-def visible_pairs(shape: AttentionShape) -> int:
-    """Query-key pairs that one head computes: all, or those on and below the bottom-right diagonal, within
-    the window.
-    """
-    if not shape.causal:
-        return shape.query_len * shape.key_len
-    return _below_diagonal(shape.query_len, shape.key_len) - _beyond_window(shape)
-
-
-def _below_diagonal(query_len: int, key_len: int) -> int:
-    """Pairs on and below the bottom-right diagonal of a mask."""
-    seeing_queries = min(query_len, key_len)
-    fewest_keys = key_len - seeing_queries + 1
-    return seeing_queries * (fewest_keys + key_len) // 2
-
-
-def _beyond_window(shape: AttentionShape) -> int:
-    """Pairs below the diagonal that a window hides: those of the same mask without its last keys."""
-    if shape.window is None or shape.window >= shape.key_len:
-        return 0
-    return _below_diagonal(shape.query_len, shape.key_len - shape.window)
-
-
-def forward_flop(shape: AttentionShape) -> int:
-    """4 d for each visible pair. The field halves N x N for causal; counting pairs is exact and 1/N more."""
-    return 4 * shape.batch * shape.query_heads * shape.head_dim * visible_pairs(shape)
-
-
 def median_ms(result: BenchResult) -> float:
     """The middle round, in milliseconds."""
     return median(result.samples_ms)
@@ -178,18 +176,25 @@ def spread_ms(result: BenchResult) -> tuple[float, float]:
 
 
 def tflops(result: BenchResult) -> float:
-    """Useful work per time, in TFLOP/s, of the median round of a forward run."""
-    return forward_flop(result.shape) / median_ms(result) / 1e9
+    """Useful work per time, in TFLOP/s, of the median round."""
+    return matrix_flop(result.shape, result.direction) / median_ms(result) / 1e9
 
 
-def ratio(result: BenchResult, baseline: BenchResult) -> Ratio:
+def kv_gb_per_s(result: BenchResult) -> float:
+    """Keys and values per time, in GB/s, of the median round: what bounds a decode."""
+    return kv_bytes(result.shape) / median_ms(result) / 1e6
+
+
+def ratio(result: BenchResult, baseline: BenchResult, *, across_dtypes: bool = False) -> Ratio:
     """How many times faster `result` is than `baseline`, for two results interleaved on one problem in one
-    run.
+    run; with `across_dtypes` the two may differ in their numbers' format.
 
     Raises ValueError for any other pair: clocks drift too far between runs for such a ratio to mean anything.
     """
-    for field in ("run", "shape", "dtype", "direction"):
+    for field in ("run", "shape", "direction") if across_dtypes else ("run", "shape", "dtype", "direction"):
         ours, theirs = getattr(result, field), getattr(baseline, field)
+        if across_dtypes and field == "shape":
+            ours = replace(ours, element_bytes=theirs.element_bytes)
         if ours != theirs:
             raise ValueError(f"{field} must be the same for a ratio, got {ours} and {theirs}")
     fastest, slowest = spread_ms(result)
@@ -200,22 +205,13 @@ def ratio(result: BenchResult, baseline: BenchResult) -> Ratio:
 
 def json_line(record: Record) -> str:
     """The record as one line of JSON without its newline."""
-    tag = next(tag for tag, kind in _TAGS.items() if isinstance(record, kind))
-    return json.dumps({"record": tag, **asdict(record)}, allow_nan=False)
+    return to_line(_TAGS, record)
 
 
 def parse_line(line: str) -> Record:
     """The record of one line. Raises ValueError for a line that is no record of ours."""
-    fields: dict[str, Any] = json.loads(line)
-    kind = _TAGS.get(fields.pop("record", ""))
-    if kind is None:
-        raise ValueError(f"record must be one of {', '.join(_TAGS)}, got {line[:80]}")
-    if kind is BenchResult:
-        fields["shape"] = AttentionShape(**fields["shape"])
-        fields["verdict"] = fields["verdict"] and Verdict(**fields["verdict"])
-        fields["samples_ms"] = tuple(fields["samples_ms"])
-        fields["sm_clock_mhz"] = tuple(fields["sm_clock_mhz"])
-    return kind(**fields)
+    record: Record = from_line(_TAGS, line)
+    return record
 
 
 def read_json_lines(lines: Iterable[str]) -> Iterator[Record]:
@@ -231,9 +227,17 @@ def write(recording: Recording, path: Path) -> None:
 
 def read(path: Path) -> Recording:
     """A kept recording. Raises ValueError unless the file holds exactly one environment."""
+    environment, results = read_kept(path, _TAGS)
+    return Recording(environment, tuple(record for record in results if isinstance(record, BenchResult)))
+
+
+def read_kept(path: Path, tags: Mapping[str, type]) -> tuple[Environment, list[Any]]:
+    """The environment and the other records of a kept run, told apart by their tags. Raises ValueError unless
+    the file holds exactly one environment.
+    """
     with path.open(encoding="utf-8") as lines:
-        records = list(read_json_lines(lines))
+        records = [from_line(tags, line) for line in lines if line.strip()]
     environments = [record for record in records if isinstance(record, Environment)]
     if len(environments) != 1:
         raise ValueError(f"a recording must hold one environment, {path.name} holds {len(environments)}")
-    return Recording(environments[0], tuple(record for record in records if isinstance(record, BenchResult)))
+    return environments[0], [record for record in records if not isinstance(record, Environment)]

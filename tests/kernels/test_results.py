@@ -4,18 +4,21 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kernels.results import (
+    OFFERED,
     BenchResult,
     Environment,
+    Judged,
     Progress,
     Recording,
     Unavailable,
     Verdict,
-    forward_flop,
     json_line,
+    kv_gb_per_s,
     median_ms,
     parse_line,
     ratio,
@@ -23,12 +26,13 @@ from kernels.results import (
     read_json_lines,
     spread_ms,
     tflops,
-    visible_pairs,
     write,
 )
+from kernels.work import kv_bytes, matrix_flop, visible_pairs
 from simulator.problem import AttentionShape, last_visible_key
 from simulator.reference import visible
 
+RECORDED = Path(__file__).parents[2] / "kernels" / "recorded"
 ENVIRONMENT = Environment(
     run="r1",
     gpu="NVIDIA H200",
@@ -68,6 +72,8 @@ RESULT = BenchResult(
         RESULT,
         replace(RESULT, samples_ms=(), verdict=None, unavailable="out of memory"),
         replace(RESULT, verdict=Verdict(False, reason="3 NaN, first at (0, 0, 5, 1)")),
+        replace(RESULT, judged=(Judged("out", Verdict(True, 1e-4)), Judged("lse", Verdict(False)))),
+        replace(RESULT, timed_by="graph", host_us=(31.0, 29.5)),
         Progress(3, 20, "flash, 4096 x 4096, d 64"),
         Unavailable("torch", "torch is not installed.", "Install it."),
     ],
@@ -124,13 +130,13 @@ def test_pairs_in_a_window_are_counted_one_by_one(query_len, key_len, window):
 def test_full_flop_is_that_of_two_matrix_products():
     """Hard case C52: N 1024, d 64, 16 heads, batch 64 is 274.88 GFLOP."""
     shape = AttentionShape(1024, 1024, 64, batch=64, query_heads=16, kv_heads=16)
-    assert forward_flop(shape) == 274_877_906_944
+    assert matrix_flop(shape) == 274_877_906_944
 
 
 def test_a_result_is_told_by_its_middle_round_and_its_range():
     assert median_ms(RESULT) == 0.5
     assert spread_ms(RESULT) == (0.25, 1.0)
-    assert tflops(RESULT) == pytest.approx(forward_flop(RESULT.shape) / 0.5e-3 / 1e12)
+    assert tflops(RESULT) == pytest.approx(matrix_flop(RESULT.shape) / 0.5e-3 / 1e12)
 
 
 def test_results_are_level_where_their_ranges_overlap():
@@ -147,6 +153,38 @@ def test_results_are_level_where_their_ranges_overlap():
 def test_results_that_were_not_interleaved_have_no_ratio(changed):
     with pytest.raises(ValueError, match="must be the same for a ratio"):
         ratio(RESULT, replace(RESULT, **changed))
+
+
+def test_a_ratio_across_dtypes_is_for_one_problem_alone():
+    eighth = replace(RESULT, dtype="float8_e4m3fn", shape=replace(RESULT.shape, element_bytes=1))
+    assert ratio(eighth, replace(RESULT, samples_ms=(1.0, 1.0)), across_dtypes=True).value == 2.0
+    with pytest.raises(ValueError, match="shape must be the same"):
+        ratio(eighth, replace(RESULT, shape=AttentionShape(2048, 2048, 64)), across_dtypes=True)
+
+
+def test_each_direction_counts_its_own_matrix_products():
+    """D-10 (C52): backward is 2.5 times forward; the two of N 1024, d 64, 16 x 64 heads are 962.07 GFLOP."""
+    shape = AttentionShape(1024, 1024, 64, batch=64, query_heads=16, kv_heads=16)
+    assert 2 * matrix_flop(shape, "backward") == 5 * matrix_flop(shape, "forward")
+    assert matrix_flop(shape, "both") == matrix_flop(shape, "forward") + matrix_flop(shape, "backward")
+    assert matrix_flop(shape, "both") == 962_072_674_304
+    backward = replace(RESULT, direction="backward")
+    assert tflops(backward) == pytest.approx(2.5 * tflops(RESULT))
+
+
+def test_a_decode_is_told_by_the_keys_and_values_of_its_kv_heads():
+    """Grouped heads share them: 8 KV heads of 65536 keys, d 128, are 268 MB."""
+    shape = AttentionShape(1, 65_536, 128, query_heads=32, kv_heads=8)
+    assert kv_bytes(shape) == 268_435_456
+    decoded = replace(RESULT, shape=shape, direction="decode", samples_ms=(0.1, 0.05, 0.2))
+    assert kv_gb_per_s(decoded) == pytest.approx(2684.35456)
+
+
+def test_the_shipped_recordings_are_readable():
+    for path in sorted(RECORDED.glob("*.jsonl")):
+        recording = read(path)
+        assert recording.results, path
+        assert all(result.implementation in OFFERED[result.direction] for result in recording.results)
 
 
 def test_reading_results_imports_neither_torch_nor_triton():
