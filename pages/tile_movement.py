@@ -8,6 +8,7 @@ from pages.shared.cached import WALKS
 from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
+from pages.shared.tile_movement.player_data import player_data
 from pages.shared.tile_movement.settings import (
     NOTHING,
     TileSettings,
@@ -19,12 +20,9 @@ from pages.shared.tile_movement.settings import (
     walks_of_settings,
     without_place,
 )
-from pages.shared.tile_movement.words import comparison_text, summary_text, walk_text
+from pages.shared.tile_movement.words import summary_text
 from simulator.gpu import GPUS, gpu_named
 from viz import player
-from viz.player.captions import PLACEHOLDERS
-from viz.player.scene import payload_of
-from viz.player.texts import TEXT_NAMES, TEXT_PLACEHOLDERS
 from viz.units import format_capacity
 
 NAME = "tile_movement"
@@ -75,16 +73,14 @@ def _draw_rules(page: Page, settings: TileSettings) -> None:
 
 def _draw_player(page: Page, settings: TileSettings) -> None:
     walks = walks_of_settings(settings)
-    unfilled = {name: f"{{{name}}}" for name in (*PLACEHOLDERS, *TEXT_PLACEHOLDERS)}
-    told = [(walk, walk_text(page, walk, unfilled)) for walk in walks]
-    data = {
-        **payload_of(told, gpu_named(settings.gpu)),
-        "texts": {name: page.text(f"tiles.player.{name}", **unfilled) for name in TEXT_NAMES},
-        "comparison": comparison_text(page, *walks) if len(walks) == 2 else None,
-        "clock": clock_of(settings),
-        "time": time_of(settings),
-        "key": f"{page.language} {without_place(settings)}",
-    }
+    data = player_data(
+        page.text,
+        walks,
+        gpu_named(settings.gpu),
+        clock=clock_of(settings),
+        time=time_of(settings),
+        key=f"{page.language} {without_place(settings)}",
+    )
     callbacks = {f"on_{name}_change": partial(_remember, name, field) for name, field in REPORTED.items()}
     mount(player.ASSET, data, key=PLAYER, **callbacks)
 

@@ -1,7 +1,7 @@
 import json
 from struct import unpack_from
 
-from pages.shared.components import ALIGNMENT, pack_data
+from viz.packing import ALIGNMENT, pack_data
 
 
 def unpacked(packed: bytes) -> tuple[dict, dict[str, tuple[int, bytes]]]:
