@@ -46,5 +46,7 @@ def _attention_in_blocks(shape: AttentionShape, q: Array, k: Array, v: Array) ->
         last = min(first + ORACLE_ROWS, shape.query_len)
         keys = last + shape.key_len - shape.query_len if shape.causal else shape.key_len
         if keys > 0:
-            output[first:last] = attention(q[first:last], k[:keys], v[:keys], causal=shape.causal).output
+            output[first:last] = attention(
+                q[first:last], k[:keys], v[:keys], causal=shape.causal, window=shape.window
+            ).output
     return output

@@ -1,0 +1,108 @@
+"""Printed equations close: typed into a calculator, one gives what stands behind its equals sign."""
+
+from __future__ import annotations
+
+from math import exp, inf, log, sqrt
+
+import numpy as np
+import pytest
+
+from simulator import AttentionShape, TileShape, replay, trace_flash_v1, trace_flash_v2, trace_standard
+from simulator.replay import MemoryState
+from simulator.trace import StepKind, Tensor, Trace
+from viz.player.arithmetic import Chosen, Line, MemoryAt, arithmetic_of
+from viz.player.example import example_of
+from viz.player.limits import MakeTrace
+
+SHAPES = (AttentionShape(65, 65, 16, causal=True), AttentionShape(17, 63, 8), AttentionShape(40, 20, 8, True))
+TILE = TileShape(16, 32)
+FIRST = Chosen(row=0, key=None, channel=3)
+
+
+def memory_of(trace: Trace) -> MemoryAt:
+    example = example_of(trace.shape)
+
+    def memory_at(steps: int) -> MemoryState:
+        return replay(trace, example.q, example.k, example.v, steps)
+
+    return memory_at
+
+
+def calculated(expression: str) -> float:
+    """What a pocket calculator makes of a printed expression."""
+    for printed, python in (
+        ("×", "*"),
+        ("−∞", "-inf"),
+        ("−", "-"),
+        ("√", "sqrt "),
+        ("ln ", "log "),
+        (",", ","),
+    ):
+        expression = expression.replace(printed, python)
+    words = expression.replace("sqrt ", "sqrt(").replace("log ", "log(").split(" ")
+    closed = " ".join(word + ")" if word.startswith(("sqrt(", "log(")) else word for word in words)
+    return float(eval(closed, {"exp": exp, "max": max, "sqrt": sqrt, "inf": inf, "log": ln}))
+
+
+def ln(value: float) -> float:
+    return log(value) if value else -inf
+
+
+def last_place(printed: str) -> float:
+    """One unit of the last digit that is printed."""
+    digits, _, power = printed.replace("−", "-").partition("e")
+    return 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+
+
+def all_lines(trace: Trace) -> list[Line]:
+    memory_at = memory_of(trace)
+    return [line for step in trace for line in arithmetic_of(trace, memory_at, step.index + 1, FIRST)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("make_trace", [trace_standard, trace_flash_v1, trace_flash_v2])
+def test_every_printed_equation_closes(make_trace: MakeTrace, shape: AttentionShape) -> None:
+    lines = [line for line in all_lines(make_trace(shape, TILE)) if line.expression and line.name != "bytes"]
+    assert {line.name for line in lines} >= {"scores", "weights", "output"}
+    for line in lines:
+        if line.result == "−∞":
+            assert calculated(line.expression) == -inf, line
+        else:
+            printed = float(line.result.replace("−", "-"))
+            assert abs(calculated(line.expression) - printed) <= last_place(line.result), line
+
+
+@pytest.mark.parametrize("make_trace", [trace_standard, trace_flash_v1, trace_flash_v2])
+def test_bytes_of_a_move_are_rows_times_columns_times_size(make_trace: MakeTrace) -> None:
+    trace = make_trace(SHAPES[0], TILE)
+    moves = [step for step in trace if step.moved_bytes]
+    for step in moves:
+        line = arithmetic_of(trace, memory_of(trace), step.index + 1, FIRST)[0]
+        factors = [int(factor.removesuffix(" B").replace(",", "")) for factor in line.expression.split(" × ")]
+        assert np.prod(factors) == step.moved_bytes == int(line.result.removesuffix(" B").replace(",", ""))
+
+
+def test_the_lines_of_a_pair_are_the_same_at_each_of_its_steps() -> None:
+    trace = trace_flash_v2(SHAPES[0], TILE)
+    memory_at = memory_of(trace)
+    steps = [step for step in trace if (step.query_tile, step.key_tile) == (3, 1) and not step.moved_bytes]
+    assert [step.kind for step in steps] == [StepKind.SCORES, StepKind.SOFTMAX, StepKind.VALUES]
+    told = {arithmetic_of(trace, memory_at, step.index + 1, FIRST) for step in steps}
+    assert len(told) == 1
+    assert [line.position for line in told.pop()] == [steps[i].index + 1 for i in (0, 1, 1, 1, 1, 2)]
+
+
+def test_a_key_behind_the_mask_scores_minus_infinity() -> None:
+    trace = trace_flash_v2(AttentionShape(32, 32, 8, causal=True), TILE)
+    lines = arithmetic_of(trace, memory_of(trace), 5, Chosen(row=3, key=4, channel=0))
+    assert (lines[0].name, lines[0].result) == ("masked", "−∞")
+    assert [line.result for line in lines if line.name == "weights"] == ["0"]
+
+
+def test_the_last_output_line_is_the_output() -> None:
+    shape = AttentionShape(17, 63, 8)
+    trace = trace_flash_v2(shape, TILE)
+    finish = next(step.index for step in trace if step.kind == StepKind.FINISH)
+    line = arithmetic_of(trace, memory_of(trace), finish + 1, FIRST)[0]
+    assert float(line.result.replace("−", "-")) == pytest.approx(example_of(shape).output[0, 3], rel=1e-4)
+    assert trace.step(finish).tensor == Tensor.OUTPUT
