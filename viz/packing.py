@@ -38,5 +38,6 @@ def script_of(asset: Path) -> str:
 
 
 def style_of(asset: Path) -> str:
-    """The style sheet of an asset."""
-    return (asset / f"{asset.name}.css").read_text(encoding="utf-8")
+    """The style sheets of an asset, that of its own name first."""
+    sheets = sorted(asset.glob("*.css"), key=lambda sheet: (sheet.stem != asset.name, sheet.stem))
+    return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
