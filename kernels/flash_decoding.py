@@ -24,6 +24,7 @@ from kernels.configs import (
     padded_head_dim,
     unsplit_configs,
 )
+from kernels.events import check_events, note_end, note_start
 from kernels.flash_v2 import launch_strides, visit_key_tiles
 from kernels.merge_splits import merge_splits
 from kernels.primitives import finish_softmax, head_ptr, key_tile_bounds
@@ -66,6 +67,7 @@ def split_kernel(
     keys_per_split,
     log2_scale,
     q_sign,
+    events_ptr,  # [programs, columns], or None: nothing is noted
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,  # HEAD_DIM padded to a power of two
     ROWS: tl.constexpr,  # the queries of every head of a group, padded
@@ -73,6 +75,7 @@ def split_kernel(
     CAUSAL: tl.constexpr,
     MERGE_EARLY: tl.constexpr,  # the merge may start while this runs, and waits
 ):
+    note_start(events_ptr)
     if MERGE_EARLY:
         gdc_launch_dependents()
     packed_rows = query_len * packed_heads
@@ -133,6 +136,7 @@ def split_kernel(
     batches = tl.num_programs(0) // (splits * row_tiles * head_groups)
     head_rows = (tl.cast(split, tl.int64) * batches + batch) * head_groups * packed_heads + heads
     tl.store(lse_ptr + head_rows * query_len + queries, lse, mask=rows < packed_rows)
+    note_end(events_ptr)
 
 
 def flash_decoding(
@@ -226,11 +230,14 @@ def launch_flash_decoding(
     keys_per_split: int,
     config: KernelConfig,
     packed: bool = True,
+    events: Tensor | None = None,
+    merge_events: Tensor | None = None,
 ) -> None:
     """Runs the kernels into `out` (any strides) and `lse` (contiguous), which they write completely.
 
     Split i takes `keys_per_split` keys from key i x keys_per_split on; together they must cover all keys.
-    Heads that share a KV head share a program where `packed`, else each has its own.
+    Heads that share a KV head share a program where `packed`, else each has its own. With `events` and
+    `merge_events` (events.new_events) each program of the two kernels notes where and when it ran.
     """
     shape = problem_of(q, k, v, causal=causal)
     limits = limits_of(q.device)
@@ -248,9 +255,11 @@ def launch_flash_decoding(
     packed_heads = queries_per_kv if packed else 1
     head_groups = shape.query_heads // packed_heads
     row_tiles = triton.cdiv(shape.query_len * packed_heads, config.query_rows)
+    programs = shape.batch * head_groups * row_tiles * splits
+    check_events(events, programs)
     merge_early = splits > 1 and _may_overlap(q, limits)
     with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
-        split_kernel[(shape.batch * head_groups * row_tiles * splits,)](
+        split_kernel[(programs,)](
             q_ptr=q,
             q_strides=launch_strides(q),
             k_ptr=k,
@@ -270,6 +279,7 @@ def launch_flash_decoding(
             keys_per_split=keys_per_split,
             log2_scale=log2_scale,
             q_sign=q_sign,
+            events_ptr=events,
             HEAD_DIM=shape.head_dim,
             COLS=padded_head_dim(shape.head_dim),
             ROWS=config.query_rows,
@@ -280,7 +290,7 @@ def launch_flash_decoding(
             num_stages=config.stages,
         )
         if splits > 1:
-            merge_splits(partial, partial_lse, out, lse, early=merge_early)
+            merge_splits(partial, partial_lse, out, lse, early=merge_early, events=merge_events)
 
 
 def _may_overlap(q: Tensor, limits: DeviceLimits) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from kernels.events import note_end, note_start
 from kernels.primitives import (
     add_product,
     head_ptr,
@@ -139,6 +140,7 @@ def key_gradient_kernel(
     heads_per_group,
     log2_scale,
     scale,
+    events_ptr,  # [programs, columns], or None: nothing is noted
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,  # HEAD_DIM padded to a power of two
     QUERY_ROWS: tl.constexpr,
@@ -148,6 +150,7 @@ def key_gradient_kernel(
     CHECK: tl.constexpr,  # query tiles may reach outside their tensor
 ):
     """dK and dV of one key tile of one KV head, summed over the query heads that share it, one by one."""
+    note_start(events_ptr)
     key_tiles = tl.cdiv(key_len, KEY_ROWS)
     key_tile, head = program_tile(tl.program_id(0), key_tiles, heads, heads_per_group, "natural")
     batch, kv_head = head // kv_heads, head % kv_heads
@@ -196,6 +199,7 @@ def key_gradient_kernel(
     )
     store_tile(dk_ptr, dk_strides, sums[0] * scale, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS)
     store_tile(dv_ptr, dv_strides, sums[1], first_key, key_len, HEAD_DIM, KEY_ROWS, COLS)
+    note_end(events_ptr)
 
 
 @triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv"])

@@ -18,6 +18,7 @@ from kernels.configs import (
     heads_per_group,
     padded_head_dim,
 )
+from kernels.events import check_events
 from kernels.flash_v2 import launch_strides
 from kernels.flash_v2_backward import delta_kernel, key_gradient_kernel, query_gradient_kernel
 
@@ -80,8 +81,13 @@ def launch_flash_v2_backward(
     scale: float | None,
     deterministic: bool,
     config: KernelConfig,
+    events: Tensor | None = None,
 ) -> None:
-    """Runs the kernels into dq, dk and dv (any strides), which they write completely."""
+    """Runs the kernels into dq, dk and dv (any strides), which they write completely.
+
+    With `events` (events.new_events) each program of the main one, `key_gradient_kernel`, notes where and
+    when it ran.
+    """
     shape = problem_of(q, k, v, causal=causal)
     limits = limits_of(q.device)
     check_like(q, out=out, dout=dout)
@@ -94,7 +100,8 @@ def launch_flash_v2_backward(
     dq_sum = dq if deterministic else torch.empty(q.shape, dtype=torch.float32, device=q.device)
     query_heads, queries_per_kv = shape.batch * shape.query_heads, shape.query_heads // shape.kv_heads
     query_tiles = triton.cdiv(shape.query_len, config.query_rows)
-    key_tiles = triton.cdiv(shape.key_len, config.key_rows)
+    key_programs = triton.cdiv(shape.key_len, config.key_rows) * shape.batch * shape.kv_heads
+    check_events(events, key_programs)
     columns = padded_head_dim(shape.head_dim)
     with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
         delta_kernel[(query_tiles * query_heads,)](
@@ -112,7 +119,7 @@ def launch_flash_v2_backward(
             QUERY_ROWS=config.query_rows,
             ATOMIC=not deterministic,
         )
-        key_gradient_kernel[(key_tiles * shape.batch * shape.kv_heads,)](
+        key_gradient_kernel[(key_programs,)](
             q_ptr=q,
             q_strides=launch_strides(q),
             k_ptr=k,
@@ -137,6 +144,7 @@ def launch_flash_v2_backward(
             heads_per_group=max(1, heads_per_group(shape, limits) // queries_per_kv),
             log2_scale=q_sign * log2_scale,
             scale=scale,
+            events_ptr=events,
             HEAD_DIM=shape.head_dim,
             COLS=columns,
             QUERY_ROWS=config.query_rows,

@@ -10,6 +10,7 @@ from torch import Tensor
 from triton.language.extra.cuda import gdc_wait
 
 from kernels.configs import padded_head_dim
+from kernels.events import check_events, note_end, note_start
 from kernels.flash_v2 import launch_strides
 from kernels.primitives import finish_softmax, head_ptr, online_softmax_update
 
@@ -26,12 +27,14 @@ def merge_kernel(
     splits,
     query_len,
     query_heads,
+    events_ptr,  # [programs, columns], or None: nothing is noted
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,
     SPLITS: tl.constexpr,  # taken at a time
     EARLY: tl.constexpr,  # started before the splits are done
 ):
     """One row, from all of its splits."""
+    note_start(events_ptr)
     if EARLY:
         gdc_wait()
     row, rows = tl.program_id(0), tl.num_programs(0)
@@ -58,10 +61,17 @@ def merge_kernel(
     out_ptrs = out_ptr + tl.cast(query, tl.int64) * out_strides[2] + cols.to(tl.int64) * out_strides[3]
     tl.store(out_ptrs[None, :], out.to(out_ptr.dtype.element_ty), mask=(cols < HEAD_DIM)[None, :])
     tl.store(lse_ptr + row + tl.arange(0, 1), lse)
+    note_end(events_ptr)
 
 
 def merge_splits(
-    partial: Tensor, partial_lse: Tensor, out: Tensor, lse: Tensor, *, early: bool = False
+    partial: Tensor,
+    partial_lse: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    *,
+    early: bool = False,
+    events: Tensor | None = None,
 ) -> None:
     """Merges partial outputs [splits, batch, heads, queries, head_dim] by their natural log-sum-exps into
     `out` (any strides) and `lse`; all but `out` are contiguous float32.
@@ -70,6 +80,7 @@ def merge_splits(
     the gap between two launches (programmatic dependent launch, from capability 9.0 on).
     """
     splits, _, query_heads, query_len, head_dim = partial.shape
+    check_events(events, lse.numel())
     columns = padded_head_dim(head_dim)
     merge_kernel[(lse.numel(),)](
         partial_ptr=partial,
@@ -80,6 +91,7 @@ def merge_splits(
         splits=splits,
         query_len=query_len,
         query_heads=query_heads,
+        events_ptr=events,
         HEAD_DIM=head_dim,
         COLS=columns,
         SPLITS=min(triton.next_power_of_2(splits), _MERGED_ELEMENTS // columns),

@@ -7,6 +7,7 @@ float16 a score beyond 65504 overflows. A causal mask saves nothing: every tile 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from math import log
 
 import torch
@@ -16,11 +17,21 @@ from torch import Tensor
 
 from kernels.checks import limits_of, problem_of, split_scale
 from kernels.configs import KernelConfig, check_fits, choose_config, padded_head_dim, standard_shared_bytes
+from kernels.events import check_events, note_end, note_start
 from kernels.flash_v2 import launch_strides
 from kernels.primitives import add_product, head_ptr, load_tile, online_softmax_update, store_tile
 from simulator.problem import AttentionShape
 
 _SOFTMAX_SCORES = 4096  # that a program of the softmax takes at once
+
+
+@dataclass(frozen=True, slots=True)
+class StandardEvents:
+    """Room for what the programs of each kernel note (events.new_events), or None: nothing is noted."""
+
+    scores: Tensor | None = None
+    softmax: Tensor | None = None
+    values: Tensor | None = None
 
 
 @triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv", "key_tiles"])
@@ -37,6 +48,7 @@ def scores_kernel(
     queries_per_kv,
     key_tiles,
     scale,
+    events_ptr,  # [programs, columns], or None: nothing is noted
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,  # HEAD_DIM padded to a power of two
     QUERY_ROWS: tl.constexpr,
@@ -44,6 +56,7 @@ def scores_kernel(
     CAUSAL: tl.constexpr,
 ):
     """One tile of S = scale Q Kᵀ for each program; keys that are unseen or padding score -inf."""
+    note_start(events_ptr)
     query_tiles = tl.cdiv(query_len, QUERY_ROWS)
     key_tile, row_block = tl.program_id(0) % key_tiles, tl.program_id(0) // key_tiles
     query_tile, head = row_block % query_tiles, row_block // query_tiles
@@ -59,11 +72,20 @@ def scores_kernel(
     scores = tl.where(keys[None, :] <= last_visible_keys[:, None], scores, float("-inf"))
     scores_ptr = head_ptr(scores_ptr, scores_strides, batch, query_head) + first_key
     store_tile(scores_ptr, scores_strides, scores, first_query, query_len, KEY_ROWS, QUERY_ROWS, KEY_ROWS)
+    note_end(events_ptr)
 
 
 @triton.jit(do_not_specialize=["row_count"])
-def softmax_kernel(scores_ptr, row_count, row_keys, ROWS: tl.constexpr, KEYS: tl.constexpr):
+def softmax_kernel(
+    scores_ptr,
+    row_count,
+    row_keys,
+    events_ptr,  # [programs, columns], or None: nothing is noted
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+):
     """ROWS rows of S for each program, of `row_keys` with their padding, become rows of P in their place."""
+    note_start(events_ptr)
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     keys = tl.arange(0, KEYS)
     row_ptrs = scores_ptr + rows.to(tl.int64)[:, None] * row_keys
@@ -84,6 +106,7 @@ def softmax_kernel(scores_ptr, row_count, row_keys, ROWS: tl.constexpr, KEYS: tl
         weights = tl.exp2(scores.to(tl.float32) * log2_e - subtracted[:, None])
         probabilities = (weights / divisor[:, None]).to(scores_ptr.dtype.element_ty)
         tl.store(row_ptrs + first_key + keys[None, :], probabilities, mask=mask)
+    note_end(events_ptr)
 
 
 @triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv", "key_tiles"])
@@ -99,12 +122,14 @@ def values_kernel(
     query_heads,
     queries_per_kv,
     key_tiles,
+    events_ptr,  # [programs, columns], or None: nothing is noted
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,
     QUERY_ROWS: tl.constexpr,
     KEY_ROWS: tl.constexpr,
 ):
     """One tile of O = P V for each program."""
+    note_start(events_ptr)
     query_tiles = tl.cdiv(query_len, QUERY_ROWS)
     query_tile, head = tl.program_id(0) % query_tiles, tl.program_id(0) // query_tiles
     batch, query_head = head // query_heads, head % query_heads
@@ -128,6 +153,7 @@ def values_kernel(
         accumulator = add_product(accumulator, p_tile, v_tile)
     out_ptr = head_ptr(out_ptr, out_strides, batch, query_head)
     store_tile(out_ptr, out_strides, accumulator, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
+    note_end(events_ptr)
 
 
 def standard_forward(
@@ -160,13 +186,15 @@ def launch_standard(
     causal: bool,
     scale: float | None,
     config: KernelConfig,
+    events: StandardEvents = StandardEvents(),
 ) -> None:
-    """Runs the three kernels into `out` (any strides), which they write completely."""
+    """Runs the three kernels into `out` (any strides), which they write completely. With `events` their
+    programs note where and when they ran.
+    """
     shape = problem_of(q, k, v, causal=causal)
     check_fits(config, shape, limits_of(q.device), bound=standard_shared_bytes)
     q_sign, log2_scale = split_scale(scale, shape.head_dim)
     scores = _room_for_scores(q, shape, config)
-    query_tiles = triton.cdiv(shape.query_len, config.query_rows)
     key_tiles = triton.cdiv(shape.key_len, config.key_rows)
     heads = shape.batch * shape.query_heads
     problem = {
@@ -182,8 +210,12 @@ def launch_standard(
         "num_warps": config.warps,
         "num_stages": config.stages,
     }
+    softmax_keys = _softmax_keys(scores.shape[-1])
+    programs = standard_programs(shape, config)
+    for room, count in zip((events.scores, events.softmax, events.values), programs, strict=True):
+        check_events(room, count)
     with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
-        scores_kernel[(key_tiles * query_tiles * heads,)](
+        scores_kernel[(programs[0],)](
             q_ptr=q,
             q_strides=launch_strides(q),
             k_ptr=k,
@@ -191,28 +223,43 @@ def launch_standard(
             scores_ptr=scores,
             scores_strides=launch_strides(scores),
             scale=q_sign * log2_scale * log(2),
+            events_ptr=events.scores,
             CAUSAL=causal,
             **problem,
         )
-        softmax_keys = min(triton.next_power_of_2(scores.shape[-1]), _SOFTMAX_SCORES)
-        softmax_rows = _SOFTMAX_SCORES // softmax_keys
-        softmax_kernel[(triton.cdiv(heads * shape.query_len, softmax_rows),)](
+        softmax_kernel[(programs[1],)](
             scores_ptr=scores,
             row_count=heads * shape.query_len,
             row_keys=scores.shape[-1],
-            ROWS=softmax_rows,
+            events_ptr=events.softmax,
+            ROWS=_SOFTMAX_SCORES // softmax_keys,
             KEYS=softmax_keys,
             num_warps=4,
         )
-        values_kernel[(query_tiles * heads,)](
+        values_kernel[(programs[2],)](
             probabilities_ptr=scores,
             probabilities_strides=launch_strides(scores),
             v_ptr=v,
             v_strides=launch_strides(v),
             out_ptr=out,
             out_strides=launch_strides(out),
+            events_ptr=events.values,
             **problem,
         )
+
+
+def standard_programs(shape: AttentionShape, config: KernelConfig) -> tuple[int, int, int]:
+    """Programs of the scores, the softmax and the values kernel."""
+    heads = shape.batch * shape.query_heads
+    row_tiles = heads * triton.cdiv(shape.query_len, config.query_rows)
+    key_tiles = triton.cdiv(shape.key_len, config.key_rows)
+    softmax_rows = _SOFTMAX_SCORES // _softmax_keys(key_tiles * config.key_rows)
+    return key_tiles * row_tiles, triton.cdiv(heads * shape.query_len, softmax_rows), row_tiles
+
+
+def _softmax_keys(row_keys: int) -> int:
+    """Scores of a row that a program of the softmax takes at once."""
+    return min(triton.next_power_of_2(row_keys), _SOFTMAX_SCORES)
 
 
 def _room_for_scores(q: Tensor, shape: AttentionShape, config: KernelConfig) -> Tensor:
