@@ -31,6 +31,13 @@ class OnChip:
         self._slots = {tensor: self._empty_slot(tensor) for tensor in self._algorithm.slots}
         self.output_scale: Array = np.full(self.tile.query_rows, np.nan)  # factor on O before P V is added
 
+    def copy(self) -> OnChip:
+        """A chip of the same contents, for a replay of its own."""
+        other = OnChip(self._algorithm, self.shape, self.tile, self.scale)
+        other._slots = {tensor: slot.copy() for tensor, slot in self._slots.items()}
+        other.output_scale = self.output_scale.copy()
+        return other
+
     def view(self, tensor: Tensor, query_tile: int, key_tile: int) -> Array:
         """The part of the slot that holds this tile, without padding; key_tile -1 means the whole strip."""
         keeps_all = self._algorithm.slots[tensor].keeps_all
@@ -82,6 +89,12 @@ class MemoryState:
     hbm: dict[Tensor, Array]
     chip: OnChip
 
+    def copy(self) -> MemoryState:
+        """A state of the same contents, to go on from."""
+        return MemoryState(
+            self.steps_done, {t: held.copy() for t, held in self.hbm.items()}, self.chip.copy()
+        )
+
     @property
     def output(self) -> Array:
         """O as HBM holds it [query_len, d]."""
@@ -109,10 +122,14 @@ def replay(
     stop = len(trace) if until is None else until
     if not 0 <= stop <= len(trace):
         raise ValueError(f"until must be between 0 and {len(trace)}, got {stop}")
-    memory = _initial_memory(trace, q, k, v, scale)
-    for index in range(stop):
+    return resume(trace, initial_memory(trace, q, k, v, scale=scale), stop)
+
+
+def resume(trace: Trace, memory: MemoryState, until: int) -> MemoryState:
+    """Perform the steps from where `memory` stands up to `until`, in the arrays of `memory`."""
+    for index in range(memory.steps_done, until):
         _perform(trace, trace.step(index), memory)
-    return MemoryState(stop, memory.hbm, memory.chip)
+    return MemoryState(until, memory.hbm, memory.chip)
 
 
 def replay_steps(
@@ -124,15 +141,16 @@ def replay_steps(
     scale: float | None = None,
 ) -> Iterator[tuple[Step, MemoryState]]:
     """Each step with the memory just after it. The arrays are live: copy what must outlast the step."""
-    memory = _initial_memory(trace, q, k, v, scale)
+    memory = initial_memory(trace, q, k, v, scale=scale)
     for step in trace:
         _perform(trace, step, memory)
         yield step, MemoryState(step.index + 1, memory.hbm, memory.chip)
 
 
-def _initial_memory(
-    trace: Trace, q: ArrayLike, k: ArrayLike, v: ArrayLike, scale: float | None
+def initial_memory(
+    trace: Trace, q: ArrayLike, k: ArrayLike, v: ArrayLike, *, scale: float | None = None
 ) -> MemoryState:
+    """Memory before the first step: the inputs in HBM, nothing written, an empty chip."""
     shape = trace.shape
     given = {Tensor.QUERY: ("q", q), Tensor.KEY: ("k", k), Tensor.VALUE: ("v", v)}
     hbm = {}
