@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from simulator.problem import AttentionShape
 from simulator.reference import attention, default_scale
+from simulator.replay import MemoryState, replay
+from simulator.trace import Trace
 
 SEED = 0
 ORACLE_ROWS = 256  # of queries at a time, so that float64 scores stay small
@@ -50,3 +53,9 @@ def _attention_in_blocks(shape: AttentionShape, q: Array, k: Array, v: Array) ->
                 q[first:last], k[:keys], v[:keys], causal=shape.causal, window=shape.window
             ).output
     return output
+
+
+def memory_after(trace: Trace) -> Callable[[int], MemoryState]:
+    """The contents of memory after any number of steps of a walk on its example."""
+    example = example_of(trace.shape)
+    return lambda steps: replay(trace, example.q, example.k, example.v, steps)

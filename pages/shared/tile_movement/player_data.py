@@ -11,6 +11,8 @@ from typing import Any
 from simulator.gpu import GpuSpec
 from viz.player.captions import PLACEHOLDERS
 from viz.player.comparison import compare_traces
+from viz.player.inspector_texts import INSPECTOR_PLACEHOLDERS, INSPECTOR_TEXT_NAMES
+from viz.player.rules import rules_payload
 from viz.player.scene import Walk, WalkText, payload_of
 from viz.player.texts import TEXT_NAMES, TEXT_PLACEHOLDERS
 
@@ -33,7 +35,14 @@ def player_data(
         "clock": clock,
         "time": time,
         "key": key,
+        "rules": [rules_payload(walk.trace.shape, walk.trace.tile) for walk in walks],
+        "inspector": _inspector_texts(say),
     }
+
+
+def _inspector_texts(say: Say) -> dict[str, str]:
+    unfilled = {name: f"{{{name}}}" for name in INSPECTOR_PLACEHOLDERS}
+    return {name: say(f"inspector.text.{name}", **unfilled) for name in INSPECTOR_TEXT_NAMES}
 
 
 def _walk_text(say: Say, walk: Walk, unfilled: Mapping[str, str]) -> WalkText:

@@ -1,0 +1,35 @@
+"""Answers the player's questions in a fragment of their own: the page and the player are not drawn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.shared.components import mount
+from pages.shared.frame import Page
+from pages.shared.tile_movement.inspector import answer, read_question
+from viz import courier
+from viz.player.example import memory_after
+from viz.player.scene import Walk
+
+COURIER = "tile-courier"
+
+
+@st.fragment
+def draw_answers(page: Page, walks: Sequence[Walk]) -> None:
+    """Mounts what carries questions to the server, with the answer to the last one."""
+    asked = (st.session_state.get(COURIER) or {}).get("question")
+    data = {"answer": _answer(page, walks, asked) if asked else None}
+    mount(courier.ASSET, data, key=COURIER, on_question_change=lambda: None)
+
+
+def _answer(page: Page, walks: Sequence[Walk], asked: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        question = read_question(asked, [walk.trace for walk in walks])
+    except (KeyError, ValueError):  # asked of a walk that another control has replaced since
+        return None
+    walk = walks[question.walk]
+    memory_at = None if walk.numbers is None else memory_after(walk.trace)
+    return answer(page.text, walk.trace, memory_at, question)
