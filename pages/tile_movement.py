@@ -1,5 +1,6 @@
 """Tile movement: two walks side by side, or one by itself, a tile at a time between HBM and the chip."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -20,9 +21,11 @@ from pages.shared.tile_movement.settings import (
     walks_of_settings,
     without_place,
 )
+from pages.shared.tile_movement.take_along import draw_take_along
 from pages.shared.tile_movement.words import summary_text
 from simulator.gpu import GPUS, gpu_named
 from viz import player
+from viz.player.scene import Walk
 from viz.units import format_capacity
 
 NAME = "tile_movement"
@@ -37,11 +40,16 @@ REPORTED = {
 
 def draw_page() -> None:
     page = open_page(NAME)
-    page.title("tiles.title", "tiles.lead")
+    head = st.container(key="fa-head", horizontal=True, vertical_alignment="center", gap="small")
+    with head:
+        page.title("tiles.title", "tiles.lead")
     controls = open_controls(page, TileSettings, resolve=resolve)
     _draw_controls(page, controls)
     _draw_rules(page, controls.settings)
-    _draw_player(page, controls.settings)
+    walks = walks_of_settings(controls.settings)
+    with head:
+        draw_take_along(page, controls.settings, walks)
+    _draw_player(page, controls.settings, walks)
 
 
 def _draw_controls(page: Page, controls: Controls[TileSettings]) -> None:
@@ -71,8 +79,7 @@ def _draw_rules(page: Page, settings: TileSettings) -> None:
         st.caption(page.text("tiles.causal_rule"))
 
 
-def _draw_player(page: Page, settings: TileSettings) -> None:
-    walks = walks_of_settings(settings)
+def _draw_player(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> None:
     data = player_data(
         page.text,
         walks,

@@ -11,7 +11,7 @@ from pathlib import Path
 from struct import pack
 from typing import Any
 
-from viz.script import EXPORT, single_script
+from viz.script import single_script
 
 ALIGNMENT = 8  # bytes; lets a typed array be laid over a column without a copy
 UNPACK = Path(__file__).with_name("unpack.js")
@@ -32,9 +32,8 @@ def pack_data(data: Mapping[str, Any]) -> bytes:
 
 
 def script_of(asset: Path) -> str:
-    """The script of the asset in folder `asset`, as a module with `render` and `unpackData`."""
-    unpack = EXPORT.sub("", UNPACK.read_text(encoding="utf-8"))
-    return single_script(asset / f"{asset.name}.js") + "\n" + unpack
+    """The script of the asset in folder `asset`, as a module that exports `render` and `unpackData`."""
+    return single_script(asset / f"{asset.name}.js") + "\n" + UNPACK.read_text(encoding="utf-8")
 
 
 def style_of(asset: Path) -> str:

@@ -1,10 +1,11 @@
 // The tile player: owns time, and draws walks as a function of it. Host-neutral: give it an element and data.
-import { htmlNode } from "./svg.js";
+import { fillTemplate, htmlNode } from "./svg.js";
 import { decodeWalk } from "./walk.js";
 import { BYTES, STEPS, TIME, createClock } from "./clock.js";
 import { FASTEST_TWEEN, indexOfSpeed, speedsFor } from "./speeds.js";
 import { captionOf } from "./caption.js";
 import { createLedger } from "./ledger.js";
+import { createPictureButtons } from "./picture.js";
 import { createReading } from "./reading.js";
 import { createScene } from "./scene.js";
 import { createClockChoice, createSwitch } from "./switch.js";
@@ -24,6 +25,7 @@ const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a
 export function createPlayer(root, data, options = {}) {
   const walks = data.walks.map((described) => decodeWalk(described, data.columns));
   const clock = createClock(data.clock, walks);
+  const reading = createReading(clock, walks, data.texts, data.gpu);
   const compares = walks.length > 1;
   const reduced = window.matchMedia("(prefers-reduced-motion: reduce)");
   const speeds = speedsFor(clock);
@@ -51,9 +53,10 @@ export function createPlayer(root, data, options = {}) {
   const turns = compares ? createSwitch(host, walks, clock, data.texts, choose) : null;
   const stage = htmlNode(host, "div", "stage");
   const scenes = walks.map((walk) => createScene(stage, walk, data.texts, compares));
-  const transport = createTransport(host, walks, clock, createReading(clock, walks, data.texts, data.gpu), data.texts, api);
+  const transport = createTransport(host, walks, clock, reading, data.texts, api);
   if (compares) createClockChoice(host, clock, data.texts, options.changeClock);
   const ledger = createLedger(host, walks, data.comparison, data.texts);
+  createPictureButtons(host, data.texts, frameToSave);
   const unbindKeys = bindKeys(host, api);
   const observer = new ResizeObserver(() => (host.isConnected ? (resize(), draw()) : destroy()));
   observer.observe(host);
@@ -101,6 +104,20 @@ export function createPlayer(root, data, options = {}) {
     return walks.map((walk, index) =>
       captionOf(walk, clock.positionOf(index, stop), clock.hasEnded(index, stop), data.texts),
     );
+  }
+
+  /** What a picture of this frame shows, and what its file is called. */
+  function frameToSave() {
+    const stop = clock.stopFrom(state.time);
+    const told = captions(stop);
+    const [{ queryLen, keyLen, headDim, queryRows, keyRows }] = walks;
+    return {
+      panels: walks.map((walk, index) => ({ svg: scenes[index].svg, title: walk.name, caption: told[index].plain })),
+      line: fillTemplate(data.texts.frameLine, {
+        place: reading.position(stop), queries: queryLen, keys: keyLen, head_dim: headDim, query_rows: queryRows, key_rows: keyRows,
+      }),
+      name: `${walks.map((walk) => walk.algorithm).join("_")}_${PLACE_NAMES[clock.kind]}_${stop}`,
+    };
   }
 
   /** 1 at rest and wherever tweens are dropped. */

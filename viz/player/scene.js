@@ -40,6 +40,7 @@ export function createScene(parent, walk, texts, compact) {
     draw(position, fraction) {
       card.dataset.step = String(position);
       setText(progress, progressText(walk, position, texts));
+    svg,
       if (!parts.length) return; // not laid out yet: the host has given no room
       const [hbm, chip, bus] = parts;
       hbm.draw(position);
