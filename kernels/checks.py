@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import e, isfinite, log2, sqrt
 
 import torch
@@ -11,22 +12,24 @@ from torch import Tensor
 from kernels.configs import INTERPRETER_LIMITS, OLDEST_CAPABILITY, DeviceLimits
 from simulator.problem import AttentionShape
 
-_DTYPES = (torch.float16, torch.float32)
+_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+_FLOAT8 = torch.float8_e4m3fn
+_BFLOAT16_CAPABILITY, _FLOAT8_CAPABILITY = (8, 0), (8, 9)
 _SMALLEST_NORMAL = torch.finfo(torch.float32).tiny
 _LARGEST = torch.finfo(torch.float32).max
 
 
-def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionShape:
+def problem_of(
+    q: Tensor, k: Tensor, v: Tensor, *, causal: bool, window: int | None = None, float8: bool = False
+) -> AttentionShape:
     """The problem that q [batch, query_heads, query_len, head_dim] and k, v [batch, kv_heads, key_len,
-    head_dim] pose.
+    head_dim] pose; `float8` says that the kernel serves that too.
 
     Raises ValueError naming the argument, the rule and the value where the kernels cannot serve it.
     """
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.ndim != 4:
             raise ValueError(f"{name} must be [batch, heads, length, head_dim], got {tensor.ndim} dimensions")
-        if tensor.dtype not in _DTYPES:
-            raise ValueError(f"{name} must be float16 or float32, got {_plain(tensor.dtype)}")
         if tensor.dtype != q.dtype:
             raise ValueError(
                 f"{name} must have the dtype of q ({_plain(q.dtype)}), got {_plain(tensor.dtype)}"
@@ -37,6 +40,7 @@ def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionSha
             raise ValueError(
                 f"{name} must not require a gradient here: use kernels.attention, or torch.no_grad"
             )
+    _check_dtype(q, float8=float8)
     batch, kv_heads, key_len, head_dim = k.shape
     if v.shape != k.shape:
         raise ValueError(f"v must have the shape of k {tuple(k.shape)}, got {tuple(v.shape)}")
@@ -44,6 +48,11 @@ def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionSha
         raise ValueError(
             f"q must have the batch and head_dim of k ({batch} and {head_dim}), "
             f"got {q.shape[0]} and {q.shape[3]}"
+        )
+    if q.dtype == _FLOAT8 and v.stride(2) != 1 and key_len > 1:
+        raise ValueError(
+            "v must have its keys adjacent in float8_e4m3fn, stride 1 along its length "
+            f"(checks.with_keys_adjacent makes it so), got {v.stride(2)}"
         )
     return AttentionShape(
         query_len=q.shape[2],
@@ -54,7 +63,39 @@ def problem_of(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> AttentionSha
         query_heads=q.shape[1],
         kv_heads=kv_heads,
         element_bytes=q.element_size(),
+        window=window,
     )
+
+
+def _check_dtype(q: Tensor, *, float8: bool) -> None:
+    """Raises ValueError unless the kernels, and the device, can compute in the dtype of q."""
+    name, interpreted = _plain(q.dtype), _interprets(q.device)
+    if q.dtype not in (*_DTYPES, torch.float64, _FLOAT8) or (q.dtype == _FLOAT8 and not float8):
+        raise ValueError(
+            f"q must be float16, bfloat16 or float32{', or float8_e4m3fn' if float8 else ''}, got {name}"
+        )
+    if interpreted and q.dtype in (torch.bfloat16, _FLOAT8):
+        # triton 3.7.1 multiplies bfloat16 as integers and truncates to it; rounding to float8 loses a carry
+        raise ValueError(f"q must not be {name} under triton's interpreter, which rounds it wrongly")
+    if not interpreted and q.dtype == torch.float64:
+        raise ValueError("q must not be float64 on a GPU: it is for checks under triton's interpreter")
+    if q.dtype in (torch.bfloat16, _FLOAT8):
+        needed = _BFLOAT16_CAPABILITY if q.dtype == torch.bfloat16 else _FLOAT8_CAPABILITY
+        found = limits_of(q.device).capability
+        if found < needed or (q.dtype == _FLOAT8 and torch.version.hip is not None):
+            raise ValueError(
+                f"{name} needs an NVIDIA GPU of compute capability {_dotted(needed)}, got {_dotted(found)}"
+            )
+
+
+def with_keys_adjacent(v: Tensor) -> Tensor:
+    """A copy of v [batch, kv_heads, key_len, head_dim] whose keys are adjacent, as float8 products need V.
+
+    Columns begin 16 elements apart or a multiple, so that a GPU may load them in whole vectors.
+    """
+    batch, heads, key_len, head_dim = v.shape
+    room = v.new_empty(batch, heads, head_dim, -(-key_len // 16) * 16)
+    return room[..., :key_len].transpose(2, 3).copy_(v)
 
 
 def check_like(like: Tensor, **tensors: Tensor) -> None:
@@ -87,16 +128,21 @@ def split_scale(scale: float | None, head_dim: int) -> tuple[int, float]:
 
 def limits_of(device: torch.device) -> DeviceLimits:
     """What the device allows. Raises ValueError where the kernels cannot run on it."""
-    if device.type == "cpu" and triton.knobs.runtime.interpret:
+    if _interprets(device):
         return INTERPRETER_LIMITS
     if device.type != "cuda":
         raise ValueError(f"q must be on a GPU, got {device}")
+    return _limits_of_gpu(device)
+
+
+@cache  # they never change, and asking costs more than a launch
+def _limits_of_gpu(device: torch.device) -> DeviceLimits:
     properties = torch.cuda.get_device_properties(device)
     capability = (properties.major, properties.minor)
     if torch.version.hip is None and capability < OLDEST_CAPABILITY:
-        oldest, found = (".".join(map(str, pair)) for pair in (OLDEST_CAPABILITY, capability))
         raise ValueError(
-            f"device must have compute capability {oldest} or newer, got {found} ({properties.name})"
+            f"device must have compute capability {_dotted(OLDEST_CAPABILITY)} or newer, "
+            f"got {_dotted(capability)} ({properties.name})"
         )
     return DeviceLimits(
         capability=capability,
@@ -104,6 +150,14 @@ def limits_of(device: torch.device) -> DeviceLimits:
         l2_bytes=properties.L2_cache_size,
         sm_count=properties.multi_processor_count,
     )
+
+
+def _interprets(device: torch.device) -> bool:
+    return device.type == "cpu" and triton.knobs.runtime.interpret
+
+
+def _dotted(capability: tuple[int, int]) -> str:
+    return ".".join(map(str, capability))
 
 
 def _plain(value: object) -> str:

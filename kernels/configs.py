@@ -36,28 +36,31 @@ class DeviceLimits:
     sm_count: int
 
 
+_FLOAT8_CONFIGS = KernelConfig(128, 64, 4, 3), KernelConfig(64, 64, 4, 2), KernelConfig(32, 32, 4, 1)
 SharedBytes = Callable[[KernelConfig, AttentionShape], int]
 INTERPRETER_LIMITS = DeviceLimits(capability=(9, 0), shared_bytes=232_448, l2_bytes=1 << 20, sm_count=2)
 
 
-def padded_head_dim(head_dim: int) -> int:
-    """Columns of a tile on chip: the next power of two, at least 16."""
-    return max(16, 1 << (head_dim - 1).bit_length())
+def padded_head_dim(head_dim: int, element_bytes: int = 2) -> int:
+    """Columns of a tile on chip: the next power of two, at least 16, and 32 of one byte."""
+    return max(32 if element_bytes == 1 else 16, 1 << (head_dim - 1).bit_length())
 
 
 def shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
     """Shared memory that the forward kernel needs at most: a Q tile, K and V tiles for each stage,
     barriers.
     """
-    row_bytes = padded_head_dim(shape.head_dim) * shape.element_bytes
+    row_bytes = padded_head_dim(shape.head_dim, shape.element_bytes) * shape.element_bytes
     return row_bytes * (config.query_rows + 2 * config.stages * config.key_rows) + _BARRIER_BYTES
 
 
 def forward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     """Configurations of the forward kernel: the fastest on an H200 first, then ever smaller ones."""
-    columns = padded_head_dim(shape.head_dim)
+    columns = padded_head_dim(shape.head_dim, shape.element_bytes)
+    if shape.element_bytes == 1:
+        return _FLOAT8_CONFIGS
     return (
-        _float32_configs(columns) if shape.element_bytes == 4 else _float16_configs(columns, shape.query_len)
+        _float32_configs(columns) if shape.element_bytes >= 4 else _float16_configs(columns, shape.query_len)
     )
 
 
@@ -80,7 +83,7 @@ def _float32_configs(columns: int) -> tuple[KernelConfig, ...]:
 def flash_v1_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     """Configurations of FlashAttention-1: large tiles first, since each key tile moves all of O."""
     smaller = KernelConfig(32, 32, 4, 2), KernelConfig(16, 16, 4, 2)
-    return smaller if shape.element_bytes == 4 else (KernelConfig(64, 64, 4, 2), *smaller)
+    return smaller if shape.element_bytes >= 4 else (KernelConfig(64, 64, 4, 2), *smaller)
 
 
 def flash_v1_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:

@@ -6,28 +6,42 @@ decode that it replaces, the same kernel with one program for each query head an
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 from triton.language.extra.cuda import gdc_launch_dependents
 
-from kernels.checks import limits_of, problem_of, split_scale
 from kernels.configs import (
     DeviceLimits,
     KernelConfig,
     check_fits,
     choose_config,
     decode_configs,
-    padded_head_dim,
     unsplit_configs,
 )
 from kernels.events import check_events, note_end, note_start
-from kernels.flash_v2 import launch_strides, visit_key_tiles
+from kernels.flash_v2 import visit_key_tiles
 from kernels.merge_splits import merge_splits
-from kernels.primitives import finish_softmax, head_ptr, key_tile_bounds
+from kernels.primitives import (
+    finish_softmax,
+    first_visible,
+    head_ptr,
+    last_visible,
+    new_row_state,
+    signed,
+    visited_key_tiles,
+)
+from kernels.problem import (
+    Problem,
+    launch_strides,
+    new_output,
+    on_device_of,
+    pose,
+    problem_arguments,
+    statistics_dtype,
+    tile_arguments,
+)
 from kernels.splits import split_count
 from simulator.problem import AttentionShape
 
@@ -44,7 +58,8 @@ def _packed_ptrs(ptr, strides, batch, heads, queries, COLS: tl.constexpr):
 
 @triton.jit(
     do_not_specialize=[
-        "query_len", "key_len", "head_groups", "packed_heads", "groups_per_kv", "splits", "keys_per_split",
+        "query_len", "key_len", "window", "query_heads", "queries_per_kv", "packed_heads", "splits",
+        "keys_per_split",
     ]
 )  # fmt: skip
 def split_kernel(
@@ -60,9 +75,10 @@ def split_kernel(
     lse_ptr,  # [splits, batch, query_heads, query_len], contiguous
     query_len,
     key_len,
-    head_groups,  # of a batch
-    packed_heads,  # query heads of a group, which share a KV head
-    groups_per_kv,  # groups that share a KV head
+    window,  # keys that a query sees, or None: all up to the last
+    query_heads,
+    queries_per_kv,
+    packed_heads,  # query heads whose queries are the rows of one program; they share a KV head
     splits,
     keys_per_split,
     log2_scale,
@@ -70,7 +86,7 @@ def split_kernel(
     events_ptr,  # [programs, columns], or None: nothing is noted
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,  # HEAD_DIM padded to a power of two
-    ROWS: tl.constexpr,  # the queries of every head of a group, padded
+    QUERY_ROWS: tl.constexpr,  # packed rows: queries of every packed head
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
     MERGE_EARLY: tl.constexpr,  # the merge may start while this runs, and waits
@@ -78,40 +94,34 @@ def split_kernel(
     note_start(events_ptr)
     if MERGE_EARLY:
         gdc_launch_dependents()
-    packed_rows = query_len * packed_heads
+    packed_rows, head_groups = query_len * packed_heads, query_heads // packed_heads
     split, task = tl.program_id(0) % splits, tl.program_id(0) // splits
-    row_tiles = tl.cdiv(packed_rows, ROWS)
-    row_tile, group, batch = (
-        task % row_tiles,
-        task // row_tiles % head_groups,
-        task // row_tiles // head_groups,
-    )
-    rows = row_tile * ROWS + tl.arange(0, ROWS)
+    row_tiles = tl.cdiv(packed_rows, QUERY_ROWS)
+    row_tile, head_group = task % row_tiles, task // row_tiles
+    group, batch = head_group % head_groups, head_group // head_groups
+    rows = row_tile * QUERY_ROWS + tl.arange(0, QUERY_ROWS)
     queries, heads = rows // packed_heads, group * packed_heads + rows % packed_heads
-    kv_head = group // groups_per_kv
+    kv_head = group * packed_heads // queries_per_kv
 
     first_key = tl.cast(split, tl.int64) * keys_per_split
-    keys_left = (key_len - first_key).to(
-        tl.int32
-    )  # from here on keys are counted from the first of the split
+    keys_left = (key_len - first_key).to(tl.int32)  # keys are counted from the first of the split on
     split_len = tl.minimum(tl.maximum(keys_left, 0), keys_per_split)
-    last_visible_keys = tl.minimum(queries + (keys_left - query_len if CAUSAL else key_len), split_len - 1)
-    unmasked_tiles, visible_tiles = key_tile_bounds(
-        row_tile * ROWS // packed_heads, query_len, keys_left, ROWS, KEY_ROWS, CAUSAL
+    first_visible_keys = first_visible(queries, query_len, keys_left, window)
+    last_visible_keys = tl.minimum(last_visible(queries, query_len, keys_left, CAUSAL), split_len - 1)
+    first_tile, unmasked_start, unmasked_stop, stop_tile = visited_key_tiles(
+        row_tile * QUERY_ROWS // packed_heads, query_len, keys_left, window, QUERY_ROWS, KEY_ROWS, CAUSAL
     )
-    unmasked_tiles = tl.maximum(tl.minimum(unmasked_tiles, split_len // KEY_ROWS), 0)
-    visible_tiles = tl.minimum(visible_tiles, tl.cdiv(split_len, KEY_ROWS))
+    stop_tile = tl.minimum(stop_tile, tl.cdiv(split_len, KEY_ROWS))
+    unmasked_start = tl.minimum(unmasked_start, stop_tile)
+    unmasked_stop = tl.maximum(tl.minimum(unmasked_stop, split_len // KEY_ROWS), unmasked_start)
 
     mask = (rows < packed_rows)[:, None] & (tl.arange(0, COLS) < HEAD_DIM)[None, :]
     q_ptrs = _packed_ptrs(q_ptr, q_strides, batch, heads, queries, COLS)
     q_tile = tl.load(q_ptrs, mask=mask, other=0.0)
-    q_tile = (q_tile * q_sign).to(q_tile.dtype)
-    row_state = (
-        tl.zeros([ROWS, COLS], tl.float32),
-        tl.full([ROWS], float("-inf"), tl.float32),
-        tl.zeros([ROWS], tl.float32),
-    )
-    for MASKED in tl.static_range(2):
+    q_tile = signed(q_tile, q_sign).to(q_tile.dtype)
+    row_state = new_row_state(QUERY_ROWS, COLS, q_tile.dtype)
+    # Tiles that the window cuts, that need no mask, that the diagonal or the end of the keys cuts.
+    for PART in tl.static_range(1 if window is None else 0, 3):
         row_state = visit_key_tiles(
             row_state,
             q_tile,
@@ -119,22 +129,23 @@ def split_kernel(
             k_strides,
             head_ptr(v_ptr, v_strides, batch, kv_head) + first_key * v_strides[2],
             v_strides,
-            unmasked_tiles if MASKED else 0,
-            visible_tiles if MASKED else unmasked_tiles,
+            first_tile if PART == 0 else unmasked_start if PART == 1 else unmasked_stop,
+            unmasked_start if PART == 0 else unmasked_stop if PART == 1 else stop_tile,
             last_visible_keys,
             split_len,
             log2_scale,
             HEAD_DIM,
             COLS,
             KEY_ROWS,
-            MASKED,
+            PART != 1,
+            first_visible_keys,
         )
     out_tile, lse = finish_softmax(row_state[0], row_state[1], row_state[2])
     out_ptrs = _packed_ptrs(out_ptr, out_strides, batch, heads, queries, COLS)
     out_ptrs += tl.cast(split, tl.int64) * out_split_stride
     tl.store(out_ptrs, out_tile.to(out_ptr.dtype.element_ty), mask=mask)
     batches = tl.num_programs(0) // (splits * row_tiles * head_groups)
-    head_rows = (tl.cast(split, tl.int64) * batches + batch) * head_groups * packed_heads + heads
+    head_rows = (tl.cast(split, tl.int64) * batches + batch) * query_heads + heads
     tl.store(lse_ptr + head_rows * query_len + queries, lse, mask=rows < packed_rows)
     note_end(events_ptr)
 
@@ -145,6 +156,7 @@ def flash_decoding(
     v: Tensor,
     *,
     causal: bool = False,
+    window: int | None = None,
     scale: float | None = None,
     splits: int | None = None,
     config: KernelConfig | None = None,
@@ -154,27 +166,16 @@ def flash_decoding(
     `splits` is the number of pieces of whole key tiles that the keys are cut into, by default as many as
     fill the GPU; pieces beyond the last tile are empty. Raises ValueError for what it cannot serve.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    limits = limits_of(q.device)
+    problem = pose(q, k, v, causal=causal, window=window, scale=scale)
+    shape, limits = problem.shape, problem.limits
     config = config or choose_config(shape, limits, decode_configs(shape))
     splits = choose_splits(shape, config, limits) if splits is None else splits
     if splits < 1:
         raise ValueError(f"splits must be at least 1, got {splits}")
     tiles_per_split = triton.cdiv(triton.cdiv(shape.key_len, config.key_rows), splits)
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
-    launch_flash_decoding(
-        q,
-        k,
-        v,
-        out,
-        lse,
-        causal=causal,
-        scale=scale,
-        splits=splits,
-        keys_per_split=tiles_per_split * config.key_rows,
-        config=config,
-    )
+    keys_per_split = tiles_per_split * config.key_rows
+    out, lse = new_output(problem)
+    launch_flash_decoding(problem, out, lse, splits=splits, keys_per_split=keys_per_split, config=config)
     return out, lse
 
 
@@ -184,28 +185,19 @@ def decode_unsplit(
     v: Tensor,
     *,
     causal: bool = False,
+    window: int | None = None,
     scale: float | None = None,
     config: KernelConfig | None = None,
 ) -> tuple[Tensor, Tensor]:
     """As `flash_decoding`, in the layout of FasterTransformer's decode: one program for each batch and query
     head walks all of its keys, so that a KV head is read once for each head that shares it.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    config = config or choose_config(shape, limits_of(q.device), unsplit_configs(shape))
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
+    problem = pose(q, k, v, causal=causal, window=window, scale=scale)
+    shape = problem.shape
+    config = config or choose_config(shape, problem.limits, unsplit_configs(shape))
+    out, lse = new_output(problem)
     launch_flash_decoding(
-        q,
-        k,
-        v,
-        out,
-        lse,
-        causal=causal,
-        scale=scale,
-        splits=1,
-        keys_per_split=shape.key_len,
-        config=config,
-        packed=False,
+        problem, out, lse, splits=1, keys_per_split=shape.key_len, config=config, packed=False
     )
     return out, lse
 
@@ -218,14 +210,10 @@ def choose_splits(shape: AttentionShape, config: KernelConfig, limits: DeviceLim
 
 
 def launch_flash_decoding(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
+    problem: Problem,
     out: Tensor,
     lse: Tensor,
     *,
-    causal: bool,
-    scale: float | None,
     splits: int,
     keys_per_split: int,
     config: KernelConfig,
@@ -239,60 +227,46 @@ def launch_flash_decoding(
     Heads that share a KV head share a program where `packed`, else each has its own. With `events` and
     `merge_events` (events.new_events) each program of the two kernels notes where and when it ran.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    limits = limits_of(q.device)
-    check_fits(config, shape, limits)
+    shape, q = problem.shape, problem.q
+    check_fits(config, shape, problem.limits)
     if splits * keys_per_split < shape.key_len:
         raise ValueError(
             f"splits x keys_per_split must cover the {shape.key_len} keys, got {splits} x {keys_per_split}"
         )
-    q_sign, log2_scale = split_scale(scale, shape.head_dim)
     partial, partial_lse = out[None], lse[None]
     if splits > 1:
-        partial = torch.empty((splits, *q.shape), dtype=torch.float32, device=q.device)
-        partial_lse = torch.empty(partial.shape[:4], dtype=torch.float32, device=q.device)
-    queries_per_kv = shape.query_heads // shape.kv_heads
-    packed_heads = queries_per_kv if packed else 1
-    head_groups = shape.query_heads // packed_heads
-    row_tiles = triton.cdiv(shape.query_len * packed_heads, config.query_rows)
-    programs = shape.batch * head_groups * row_tiles * splits
+        partial = torch.empty((splits, *q.shape), dtype=statistics_dtype(q.dtype), device=q.device)
+        partial_lse = torch.empty(partial.shape[:4], dtype=partial.dtype, device=q.device)
+    packed_heads = shape.query_heads // shape.kv_heads if packed else 1
+    programs = split_programs(shape, config, splits=splits, packed_heads=packed_heads)
     check_events(events, programs)
-    merge_early = splits > 1 and _may_overlap(q, limits)
-    with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
+    merge_early = splits > 1 and _may_overlap(problem)
+    with on_device_of(q):
         split_kernel[(programs,)](
-            q_ptr=q,
-            q_strides=launch_strides(q),
-            k_ptr=k,
-            k_strides=launch_strides(k),
-            v_ptr=v,
-            v_strides=launch_strides(v),
             out_ptr=partial,
             out_strides=launch_strides(partial[0]),
             out_split_stride=partial.stride(0),
             lse_ptr=partial_lse,
-            query_len=shape.query_len,
-            key_len=shape.key_len,
-            head_groups=head_groups,
             packed_heads=packed_heads,
-            groups_per_kv=queries_per_kv // packed_heads,
             splits=splits,
             keys_per_split=keys_per_split,
-            log2_scale=log2_scale,
-            q_sign=q_sign,
+            log2_scale=problem.log2_scale,
+            q_sign=problem.q_sign,
             events_ptr=events,
-            HEAD_DIM=shape.head_dim,
-            COLS=padded_head_dim(shape.head_dim),
-            ROWS=config.query_rows,
-            KEY_ROWS=config.key_rows,
-            CAUSAL=causal,
             MERGE_EARLY=merge_early,
-            num_warps=config.warps,
-            num_stages=config.stages,
+            **problem_arguments(problem),
+            **tile_arguments(config),
         )
         if splits > 1:
             merge_splits(partial, partial_lse, out, lse, early=merge_early, events=merge_events)
 
 
-def _may_overlap(q: Tensor, limits: DeviceLimits) -> bool:
+def split_programs(shape: AttentionShape, config: KernelConfig, *, splits: int, packed_heads: int) -> int:
+    """Programs of the split kernel."""
+    row_tiles = triton.cdiv(shape.query_len * packed_heads, config.query_rows)
+    return shape.batch * (shape.query_heads // packed_heads) * row_tiles * splits
+
+
+def _may_overlap(problem: Problem) -> bool:
     """Whether a kernel may start before the one that it waits for is done."""
-    return q.is_cuda and torch.version.hip is None and limits.capability >= (9, 0)
+    return problem.q.is_cuda and torch.version.hip is None and problem.limits.capability >= (9, 0)

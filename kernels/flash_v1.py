@@ -7,36 +7,47 @@ and in float32, as the code of v1 kept it: rounded to float16 each step, the err
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from kernels.checks import limits_of, problem_of, split_scale
 from kernels.configs import (
+    DeviceLimits,
     KernelConfig,
     check_fits,
     choose_config,
     flash_v1_configs,
     flash_v1_shared_bytes,
-    padded_head_dim,
 )
 from kernels.events import check_events, note_end, note_start
-from kernels.flash_v2 import launch_strides
 from kernels.primitives import (
     accumulate,
+    first_visible,
     head_ptr,
+    hide_unseen,
+    last_visible,
     load_tile,
     log_sum_exp,
     online_softmax_update,
-    query_tile_bounds,
+    signed,
     store_tile,
+    sum_dtype,
+    visiting_query_tiles,
 )
+from kernels.problem import (
+    Problem,
+    launch_strides,
+    new_output,
+    on_device_of,
+    pose,
+    problem_arguments,
+    tile_arguments,
+)
+from simulator.problem import AttentionShape
 
 
-@triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv"])
+@triton.jit(do_not_specialize=["query_len", "key_len", "window", "query_heads", "queries_per_kv"])
 def flash_v1_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
@@ -53,6 +64,7 @@ def flash_v1_kernel(
     sum_ptr,  # l, as lse_ptr; 0 at first
     query_len,
     key_len,
+    window,  # keys that a query sees, or None: all up to the last
     query_heads,
     queries_per_kv,
     log2_scale,
@@ -74,14 +86,16 @@ def flash_v1_kernel(
     held_out_ptr = head_ptr(held_out_ptr, held_out_strides, batch, query_head)
     first_row = tl.cast(head, tl.int64) * query_len
     query_tiles = tl.cdiv(query_len, QUERY_ROWS)
+    SUM: tl.constexpr = sum_dtype(q_ptr.dtype.element_ty)
 
     for key_tile in range(tl.cdiv(key_len, KEY_ROWS)):  # lines 5 and 6
         first_key = key_tile * KEY_ROWS
-        keys = first_key + tl.arange(0, KEY_ROWS)
         k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
         v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
-        first_seeing, _, _ = query_tile_bounds(first_key, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL)
-        for query_tile in range(first_seeing, query_tiles):
+        first_tile, _, _, stop_tile = visiting_query_tiles(
+            first_key, query_len, key_len, window, QUERY_ROWS, KEY_ROWS, CAUSAL
+        )
+        for query_tile in range(first_tile, stop_tile):
             first_query = query_tile * QUERY_ROWS  # line 8
             queries = first_query + tl.arange(0, QUERY_ROWS)
             inside, rows = queries < query_len, first_row + queries
@@ -92,12 +106,11 @@ def flash_v1_kernel(
             running_max = tl.load(max_ptr + rows, mask=inside, other=float("-inf"))
             running_sum = tl.load(sum_ptr + rows, mask=inside, other=0.0)
 
-            q_tile = (q_tile * q_sign).to(q_tile.dtype)
-            scores = tl.dot(q_tile, k_tile.T, input_precision="ieee")  # line 9
-            last_visible_keys = tl.minimum(
-                queries + (key_len - query_len if CAUSAL else key_len), key_len - 1
-            )
-            scores = tl.where(keys[None, :] <= last_visible_keys[:, None], scores, float("-inf"))
+            q_tile = signed(q_tile, q_sign).to(q_tile.dtype)
+            scores = tl.dot(q_tile, k_tile.T, input_precision="ieee", out_dtype=SUM)  # line 9
+            first_visible_keys = first_visible(queries, query_len, key_len, window)
+            last_visible_keys = last_visible(queries, query_len, key_len, CAUSAL)
+            scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys)
             weights, correction, new_max, new_sum = online_softmax_update(
                 scores, log2_scale, running_max, running_sum
             )  # lines 10 and 11
@@ -131,53 +144,38 @@ def flash_v1_forward(
     v: Tensor,
     *,
     causal: bool = False,
+    window: int | None = None,
     scale: float | None = None,
     config: KernelConfig | None = None,
 ) -> tuple[Tensor, Tensor]:
     """softmax(scale q kᵀ) v and its natural log-sum-exp; arguments, rules and results as in
-    `flash_v2_forward`.
+    `flash_v2_forward`, but for float8.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    config = config or choose_config(
-        shape, limits_of(q.device), flash_v1_configs(shape), bound=flash_v1_shared_bytes
-    )
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
-    launch_flash_v1(q, k, v, out, lse, causal=causal, scale=scale, config=config)
+    problem = pose(q, k, v, causal=causal, window=window, scale=scale)
+    out, lse = new_output(problem)
+    launch_flash_v1(problem, out, lse, config=config or flash_v1_config(problem.shape, problem.limits))
     return out, lse
 
 
+def flash_v1_config(shape: AttentionShape, limits: DeviceLimits) -> KernelConfig:
+    """What `flash_v1_forward` takes there. Raises ValueError where nothing fits."""
+    return choose_config(shape, limits, flash_v1_configs(shape), bound=flash_v1_shared_bytes)
+
+
 def launch_flash_v1(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    *,
-    causal: bool,
-    scale: float | None,
-    config: KernelConfig,
-    events: Tensor | None = None,
+    problem: Problem, out: Tensor, lse: Tensor, *, config: KernelConfig, events: Tensor | None = None
 ) -> None:
     """Initialises O, m and l in HBM and runs the kernel into `out` (any strides) and `lse` (contiguous),
     which it writes completely. With `events` (events.new_events) each program notes where and when it ran.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    check_fits(config, shape, limits_of(q.device), bound=flash_v1_shared_bytes)
-    q_sign, log2_scale = split_scale(scale, shape.head_dim)
-    programs = shape.batch * shape.query_heads
+    check_fits(config, problem.shape, problem.limits, bound=flash_v1_shared_bytes)
+    programs = problem.shape.batch * problem.shape.query_heads
     check_events(events, programs)
-    held_out = torch.zeros(q.shape, dtype=torch.float32, device=q.device)  # line 2
+    held_out = torch.zeros(out.shape, dtype=lse.dtype, device=out.device)  # line 2
     running_max = torch.full_like(lse, float("-inf"))
     running_sum = torch.zeros_like(lse)
-    with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
+    with on_device_of(out):
         flash_v1_kernel[(programs,)](
-            q_ptr=q,
-            q_strides=launch_strides(q),
-            k_ptr=k,
-            k_strides=launch_strides(k),
-            v_ptr=v,
-            v_strides=launch_strides(v),
             out_ptr=out,
             out_strides=launch_strides(out),
             lse_ptr=lse,
@@ -185,18 +183,9 @@ def launch_flash_v1(
             held_out_strides=launch_strides(held_out),
             max_ptr=running_max,
             sum_ptr=running_sum,
-            query_len=shape.query_len,
-            key_len=shape.key_len,
-            query_heads=shape.query_heads,
-            queries_per_kv=shape.query_heads // shape.kv_heads,
-            log2_scale=log2_scale,
-            q_sign=q_sign,
+            log2_scale=problem.log2_scale,
+            q_sign=problem.q_sign,
             events_ptr=events,
-            HEAD_DIM=shape.head_dim,
-            COLS=padded_head_dim(shape.head_dim),
-            QUERY_ROWS=config.query_rows,
-            KEY_ROWS=config.key_rows,
-            CAUSAL=causal,
-            num_warps=config.warps,
-            num_stages=config.stages,
+            **problem_arguments(problem),
+            **tile_arguments(config),
         )

@@ -5,25 +5,37 @@ Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partit
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from kernels.checks import limits_of, problem_of, split_scale
-from kernels.configs import KernelConfig, check_fits, choose_config, heads_per_group, padded_head_dim
+from kernels.configs import KernelConfig, check_fits, choose_config, heads_per_group
 from kernels.events import check_events, note_end, note_start
 from kernels.primitives import (
     accumulate,
     finish_softmax,
+    first_visible,
     head_ptr,
-    key_tile_bounds,
+    headroom,
+    hide_unseen,
+    last_visible,
     load_tile,
+    new_row_state,
     online_softmax_update,
     program_tile,
+    signed,
     store_tile,
+    sum_dtype,
+    visited_key_tiles,
+)
+from kernels.problem import (
+    Problem,
+    launch_strides,
+    new_output,
+    on_device_of,
+    pose,
+    problem_arguments,
+    tile_arguments,
 )
 from simulator.launch import Order
 
@@ -45,21 +57,23 @@ def visit_key_tiles(
     COLS: tl.constexpr,
     KEY_ROWS: tl.constexpr,
     MASKED: tl.constexpr,
+    first_visible_keys=None,  # as last_visible_keys, where there is a window
 ):
     """Takes key tiles first_tile to stop_tile - 1 into the rows; MASKED where a key may be unseen
     or padding.
     """
     accumulator, running_max, running_sum = row_state
+    SUM: tl.constexpr = sum_dtype(q_tile.dtype)
+    HEADROOM: tl.constexpr = headroom(q_tile.dtype)
     CHECK: tl.constexpr = MASKED or HEAD_DIM != COLS
     for key_tile in range(first_tile, stop_tile):
         first_key = key_tile * KEY_ROWS
         k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, CHECK)
-        scores = tl.dot(q_tile, k_tile.T, input_precision="ieee")  # [QUERY_ROWS, KEY_ROWS]
+        scores = tl.dot(q_tile, k_tile.T, input_precision="ieee", out_dtype=SUM)  # [QUERY_ROWS, KEY_ROWS]
         if MASKED:
-            keys = first_key + tl.arange(0, KEY_ROWS)
-            scores = tl.where(keys[None, :] <= last_visible_keys[:, None], scores, float("-inf"))
+            scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys)
         weights, correction, running_max, running_sum = online_softmax_update(
-            scores, log2_scale, running_max, running_sum
+            scores, log2_scale, running_max, running_sum, HEADROOM
         )
         v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, CHECK)
         accumulator = accumulate(accumulator, correction, weights, v_tile)
@@ -67,8 +81,10 @@ def visit_key_tiles(
 
 
 @triton.jit(
-    do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv", "heads", "heads_per_group"]
-)
+    do_not_specialize=[
+        "query_len", "key_len", "window", "query_heads", "queries_per_kv", "heads", "heads_per_group"
+    ]
+)  # fmt: skip
 def flash_v2_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
@@ -81,6 +97,7 @@ def flash_v2_kernel(
     lse_ptr,  # [heads, query_len], contiguous
     query_len,
     key_len,
+    window,  # keys that a query sees, or None: all up to the last
     query_heads,
     queries_per_kv,
     heads,  # batch x query_heads
@@ -105,19 +122,17 @@ def flash_v2_kernel(
 
     first_query = query_tile * QUERY_ROWS
     queries = first_query + tl.arange(0, QUERY_ROWS)
-    last_visible_keys = tl.minimum(queries + (key_len - query_len if CAUSAL else key_len), key_len - 1)
-    unmasked_tiles, visible_tiles = key_tile_bounds(
-        first_query, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
+    first_visible_keys = first_visible(queries, query_len, key_len, window)
+    last_visible_keys = last_visible(queries, query_len, key_len, CAUSAL)
+    first_tile, unmasked_start, unmasked_stop, stop_tile = visited_key_tiles(
+        first_query, query_len, key_len, window, QUERY_ROWS, KEY_ROWS, CAUSAL
     )
 
     q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
-    q_tile = (q_tile * q_sign).to(q_tile.dtype)
-    row_state = (
-        tl.zeros([QUERY_ROWS, COLS], tl.float32),
-        tl.full([QUERY_ROWS], float("-inf"), tl.float32),
-        tl.zeros([QUERY_ROWS], tl.float32),
-    )
-    for MASKED in tl.static_range(2):
+    q_tile = signed(q_tile, q_sign).to(q_tile.dtype)
+    row_state = new_row_state(QUERY_ROWS, COLS, q_tile.dtype)
+    # Tiles that the window cuts, those that need no mask, those that the diagonal or the end of keys cuts.
+    for PART in tl.static_range(1 if window is None else 0, 3):
         row_state = visit_key_tiles(
             row_state,
             q_tile,
@@ -125,15 +140,16 @@ def flash_v2_kernel(
             k_strides,
             v_ptr,
             v_strides,
-            unmasked_tiles if MASKED else 0,
-            visible_tiles if MASKED else unmasked_tiles,
+            first_tile if PART == 0 else unmasked_start if PART == 1 else unmasked_stop,
+            unmasked_start if PART == 0 else unmasked_stop if PART == 1 else stop_tile,
             last_visible_keys,
             key_len,
             log2_scale,
             HEAD_DIM,
             COLS,
             KEY_ROWS,
-            MASKED,
+            PART != 1,
+            first_visible_keys,
         )
     out_tile, lse = finish_softmax(row_state[0], row_state[1], row_state[2])
     out_ptr = head_ptr(out_ptr, out_strides, batch, query_head)
@@ -149,43 +165,33 @@ def flash_v2_forward(
     v: Tensor,
     *,
     causal: bool = False,
+    window: int | None = None,
     scale: float | None = None,
     config: KernelConfig | None = None,
 ) -> tuple[Tensor, Tensor]:
     """softmax(scale q kᵀ) v and its natural log-sum-exp, exact up to rounding.
 
     q [batch, query_heads, query_len, head_dim], k and v [batch, kv_heads, key_len, head_dim], any strides,
-    float16 or float32, head_dim up to 256; query_heads a multiple of kv_heads. `causal` is aligned
-    bottom-right. `scale` is any finite number, by default 1 / sqrt(head_dim). Returns out like q and lse
-    [batch, query_heads, query_len] in float32; a row that sees no key has output 0 and lse -inf. Raises
-    ValueError for what it cannot serve.
+    float16, bfloat16 or float32, head_dim up to 256; query_heads a multiple of kv_heads. `causal` is aligned
+    bottom-right; `window` leaves each query the last keys of those, its own place included. `scale` is any
+    finite number, by default 1 / sqrt(head_dim). Returns out like q and lse [batch, query_heads, query_len]
+    in float32; a row that sees no key has output 0 and lse -inf.
+
+    float8_e4m3fn needs v with its keys adjacent (checks.with_keys_adjacent); weights are then rounded to it
+    too, and the output is float16. Raises ValueError for what it cannot serve.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    config = config or choose_config(shape, limits_of(q.device))
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
-    launch_flash_v2(q, k, v, out, lse, causal=causal, scale=scale, config=config)
+    problem = pose(q, k, v, causal=causal, window=window, scale=scale, float8=True)
+    out, lse = new_output(problem)
+    config = config or choose_config(problem.shape, problem.limits)
+    launch_flash_v2(problem, out, lse, config=config)
     return out, lse
 
 
-def launch_strides(tensor: Tensor) -> tuple[int | tl.constexpr, ...]:
-    """Strides as the kernel takes them. Where columns are adjacent, the row stride is known at compile time:
-
-    the rows of a tile then differ by immediate offsets, which frees a fifth of the registers on an H200.
-    """
-    batch, head, row, column = tensor.stride()
-    return batch, head, tl.constexpr(row) if column == 1 else row, column
-
-
 def launch_flash_v2(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
+    problem: Problem,
     out: Tensor,
     lse: Tensor,
     *,
-    causal: bool,
-    scale: float | None,
     config: KernelConfig,
     order: Order = Order.LONGEST_FIRST,
     events: Tensor | None = None,
@@ -195,39 +201,22 @@ def launch_flash_v2(
     `order` is that of the programs, with heads in groups that share L2 where the longest go first. With
     `events` (events.new_events) each program notes where and when it ran.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    limits = limits_of(q.device)
+    shape, limits = problem.shape, problem.limits
     check_fits(config, shape, limits)
-    q_sign, log2_scale = split_scale(scale, shape.head_dim)
     heads = shape.batch * shape.query_heads
-    programs = triton.cdiv(shape.query_len, config.query_rows) * heads
+    programs = -(-shape.query_len // config.query_rows) * heads
     check_events(events, programs)
-    with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
+    with on_device_of(out):
         flash_v2_kernel[(programs,)](
-            q_ptr=q,
-            q_strides=launch_strides(q),
-            k_ptr=k,
-            k_strides=launch_strides(k),
-            v_ptr=v,
-            v_strides=launch_strides(v),
             out_ptr=out,
             out_strides=launch_strides(out),
             lse_ptr=lse,
-            query_len=shape.query_len,
-            key_len=shape.key_len,
-            query_heads=shape.query_heads,
-            queries_per_kv=shape.query_heads // shape.kv_heads,
             heads=heads,
             heads_per_group=heads_per_group(shape, limits) if order is Order.LONGEST_FIRST else 1,
-            log2_scale=log2_scale,
-            q_sign=q_sign,
+            log2_scale=problem.log2_scale,
+            q_sign=problem.q_sign,
             events_ptr=events,
-            HEAD_DIM=shape.head_dim,
-            COLS=padded_head_dim(shape.head_dim),
-            QUERY_ROWS=config.query_rows,
-            KEY_ROWS=config.key_rows,
-            CAUSAL=causal,
             ORDER=order.value,
-            num_warps=config.warps,
-            num_stages=config.stages,
+            **problem_arguments(problem),
+            **tile_arguments(config),
         )

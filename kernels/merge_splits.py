@@ -11,8 +11,8 @@ from triton.language.extra.cuda import gdc_wait
 
 from kernels.configs import padded_head_dim
 from kernels.events import check_events, note_end, note_start
-from kernels.flash_v2 import launch_strides
 from kernels.primitives import finish_softmax, head_ptr, online_softmax_update
+from kernels.problem import launch_strides
 
 _MERGED_ELEMENTS = 8192  # of partial outputs that a program of the merge holds at a time
 

@@ -69,8 +69,61 @@ def store_tile(
     tl.store(ptrs, tile.to(ptr.dtype.element_ty), mask=mask)
 
 
+@triton.constexpr_function
+def sum_dtype(dtype):
+    """In which products of tiles of `dtype`, weights and their statistics are summed."""
+    return tl.float64 if dtype == tl.float64 else tl.float32
+
+
+@triton.constexpr_function
+def headroom(dtype):
+    """How far, in powers of two, weights for values of `dtype` are scaled up: float8 holds 2^-9 to 448."""
+    return 8 if dtype == tl.float8e4nv else 0
+
+
 @triton.jit
-def online_softmax_update(scores, log2_scale, running_max, running_sum):
+def signed(q_tile, q_sign):
+    """q_tile x q_sign, which is exact in any dtype: the sign is -1, 0 or 1."""
+    if q_tile.dtype == tl.float8e4nv:
+        q_tile = q_tile.to(tl.float32)
+    return q_tile * q_sign
+
+
+@triton.jit
+def last_visible(queries, query_len, key_len, CAUSAL: tl.constexpr):
+    """The last key that each query sees: simulator.problem's rule, on the device."""
+    return tl.minimum(queries + (key_len - query_len if CAUSAL else key_len), key_len - 1)
+
+
+@triton.jit
+def first_visible(queries, query_len, key_len, window):
+    """The first key that each query sees in a window, maybe below 0; None without a window."""
+    return None if window is None else queries + key_len - query_len - window + 1
+
+
+@triton.jit
+def hide_unseen(scores, first_key, first_visible_keys, last_visible_keys):
+    """Scores [queries, keys] of the keys from `first_key` on, -inf where a key is unseen or padding."""
+    keys = first_key + tl.arange(0, scores.shape[1])
+    seen = keys[None, :] <= last_visible_keys[:, None]
+    if first_visible_keys is not None:
+        seen = seen & (keys[None, :] >= first_visible_keys[:, None])
+    return tl.where(seen, scores, float("-inf"))
+
+
+@triton.jit
+def new_row_state(ROWS: tl.constexpr, COLS: tl.constexpr, DTYPE: tl.constexpr):
+    """Accumulator [ROWS, COLS], running maximum and sum [ROWS] of rows that have seen no key."""
+    SUM: tl.constexpr = sum_dtype(DTYPE)
+    return (
+        tl.zeros([ROWS, COLS], SUM),
+        tl.full([ROWS], float("-inf"), SUM),
+        tl.zeros([ROWS], SUM),
+    )
+
+
+@triton.jit
+def online_softmax_update(scores, log2_scale, running_max, running_sum, HEADROOM: tl.constexpr = 0):
     """Takes one tile of raw scores [rows, keys] into the running softmax of each row (FlashAttention-2, lines
     8-9).
 
@@ -78,8 +131,11 @@ def online_softmax_update(scores, log2_scale, running_max, running_sum):
     the largest raw score is the largest scaled one. A row that has seen no key keeps its maximum at -inf;
     only the subtraction is guarded, since a stored 0 would outweigh every later score (hard case C09).
     Returns the weights, the factor for what was summed before, the new maximum and the new sum.
+
+    With HEADROOM the maximum is kept that much too small, so that weights reach 2^HEADROOM. Nothing has to be
+    undone: output and log-sum-exp only depend on weights and maximum together.
     """
-    new_max = tl.maximum(running_max, tl.max(scores, axis=1) * log2_scale)
+    new_max = tl.maximum(running_max, tl.max(scores, axis=1) * log2_scale - HEADROOM)
     subtracted = tl.where(new_max == float("-inf"), 0.0, new_max)
     weights = tl.exp2(scores * log2_scale - subtracted[:, None])
     correction = tl.exp2(running_max - subtracted)
@@ -90,11 +146,12 @@ def online_softmax_update(scores, log2_scale, running_max, running_sum):
 def accumulate(accumulator, correction, weights, v_tile):
     """Rescales the accumulator and adds weights @ v_tile to it (FlashAttention-2, line 10).
 
-    In float32 each tile is summed by itself first: one sum over thousands of keys in a row loses a digit to
-    rounding, and a plain dot followed by an add would be fused into just that.
+    In float32 and wider each tile is summed by itself first: one sum over thousands of keys in a row loses a
+    digit to rounding, and a plain dot followed by an add would be fused into just that.
     """
-    if v_tile.dtype == tl.float32:
-        tile_sum = tl.dot(weights, v_tile, input_precision="ieee")
+    SUM: tl.constexpr = sum_dtype(v_tile.dtype)
+    if v_tile.dtype == SUM:
+        tile_sum = tl.dot(weights, v_tile, input_precision="ieee", out_dtype=SUM)
         accumulator = tl.fma(accumulator, tl.broadcast_to(correction[:, None], accumulator.shape), tile_sum)
     else:
         accumulator = tl.dot(weights.to(v_tile.dtype), v_tile, accumulator * correction[:, None])
@@ -117,16 +174,18 @@ def log_sum_exp(running_max, running_sum):
 
 
 @triton.jit
-def key_tile_bounds(
+def visited_key_tiles(
     first_query,
     query_len,
     key_len,
+    window,
     QUERY_ROWS: tl.constexpr,
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
 ):
-    """How many key tiles need no mask, and how many hold a visible key: simulator.problem's rule, on the
-    device.
+    """The key tiles that a query tile visits: simulator.problem's rule, on the device.
+
+    Returns the first, the first that needs no mask, the first behind it that does, and the first behind all.
     """
     if CAUSAL:
         hidden = query_len - key_len  # bottom-right: query i sees keys up to i - hidden
@@ -136,7 +195,67 @@ def key_tile_bounds(
     else:
         seen_by_first = key_len
         seen_by_last = key_len
-    return seen_by_first // KEY_ROWS, tl.cdiv(seen_by_last, KEY_ROWS)
+    first_tile = 0
+    unmasked_start = 0
+    unmasked_stop = seen_by_first // KEY_ROWS
+    stop_tile = tl.cdiv(seen_by_last, KEY_ROWS)
+    if window is not None:
+        first_tile = tl.minimum(tl.maximum(first_query - hidden + 1 - window, 0) // KEY_ROWS, stop_tile)
+        unmasked_start = tl.minimum(tl.cdiv(tl.maximum(seen_by_last - window, 0), KEY_ROWS), stop_tile)
+        unmasked_stop = tl.maximum(unmasked_stop, unmasked_start)
+    return first_tile, unmasked_start, unmasked_stop, stop_tile
+
+
+@triton.jit
+def visiting_query_tiles(
+    first_key,
+    query_len,
+    key_len,
+    window,
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    """The query tiles that visit a key tile: the same rule from the key's side, in the same four numbers."""
+    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
+    first_tile = 0
+    unmasked_start = 0
+    unmasked_stop = query_tiles
+    stop_tile = query_tiles
+    if CAUSAL:
+        first_query = tl.maximum(first_key + query_len - key_len, 0)
+        sees_all = tl.maximum(first_key + KEY_ROWS - 1 + query_len - key_len, 0)
+        first_tile = tl.minimum(first_query // QUERY_ROWS, query_tiles)
+        unmasked_start = tl.minimum(tl.cdiv(sees_all, QUERY_ROWS), query_tiles)
+    if window is not None:
+        last_key = tl.minimum(first_key + KEY_ROWS, key_len) - 1
+        past_first = tl.maximum(first_key + query_len - key_len + window, 0)  # the first query that does not
+        past_last = tl.maximum(last_key + query_len - key_len + window, 0)  # see the first, the last key
+        stop_tile = tl.cdiv(tl.minimum(past_last, query_len), QUERY_ROWS)
+        first_tile = tl.minimum(first_tile, stop_tile)
+        unmasked_start = tl.minimum(unmasked_start, stop_tile)
+        # The last tile is cut short by query_len, so it may be whole where QUERY_ROWS are not.
+        whole_stop = tl.where(past_first >= query_len, query_tiles, past_first // QUERY_ROWS)
+        unmasked_stop = tl.maximum(tl.minimum(whole_stop, stop_tile), unmasked_start)
+    unmasked_start = tl.where(first_key + KEY_ROWS > key_len, stop_tile, unmasked_start)
+    unmasked_stop = tl.maximum(unmasked_stop, unmasked_start)
+    return first_tile, unmasked_start, unmasked_stop, stop_tile
+
+
+@triton.jit
+def key_tile_bounds(
+    first_query,
+    query_len,
+    key_len,
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    """`visited_key_tiles` without a window: how many need no mask, and how many hold a visible key."""
+    _, _, unmasked_stop, stop_tile = visited_key_tiles(
+        first_query, query_len, key_len, None, QUERY_ROWS, KEY_ROWS, CAUSAL
+    )
+    return unmasked_stop, stop_tile
 
 
 @triton.jit
@@ -168,30 +287,24 @@ def query_tile_bounds(
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
 ):
-    """The first query tile that sees a key of this tile, the first from which on no mask is needed, and the
-    number of all: the same rule seen from a key tile.
+    """`visiting_query_tiles` without a window: the first, the first that needs no mask, and the number of
+    all.
     """
-    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
-    if CAUSAL:
-        first_query = tl.maximum(first_key + query_len - key_len, 0)
-        sees_all = tl.maximum(first_key + KEY_ROWS - 1 + query_len - key_len, 0)
-        first_seeing = tl.minimum(first_query // QUERY_ROWS, query_tiles)
-        first_unmasked = tl.minimum(tl.cdiv(sees_all, QUERY_ROWS), query_tiles)
-    else:
-        first_seeing = 0
-        first_unmasked = 0
-    first_unmasked = tl.where(first_key + KEY_ROWS > key_len, query_tiles, first_unmasked)
-    return first_seeing, first_unmasked, query_tiles
+    first_tile, unmasked_start, _, stop_tile = visiting_query_tiles(
+        first_key, query_len, key_len, None, QUERY_ROWS, KEY_ROWS, CAUSAL
+    )
+    return first_tile, unmasked_start, stop_tile
 
 
 @triton.jit
 def add_product(accumulator, left_tile, right_tile):
-    """accumulator + left_tile @ right_tile; in float32 each tile is summed by itself first, as in
+    """accumulator + left_tile @ right_tile; in float32 and wider each tile is summed by itself first, as in
     `accumulate`.
     """
-    if right_tile.dtype == tl.float32:
-        tile_sum = tl.dot(left_tile, right_tile, input_precision="ieee")
-        accumulator = tl.fma(accumulator, tl.full(accumulator.shape, 1.0, tl.float32), tile_sum)
+    SUM: tl.constexpr = sum_dtype(right_tile.dtype)
+    if right_tile.dtype == SUM:
+        tile_sum = tl.dot(left_tile, right_tile, input_precision="ieee", out_dtype=SUM)
+        accumulator = tl.fma(accumulator, tl.full(accumulator.shape, 1.0, SUM), tile_sum)
     else:
         accumulator = tl.dot(left_tile.to(right_tile.dtype), right_tile, accumulator)
     return accumulator

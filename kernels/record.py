@@ -12,7 +12,6 @@ import torch
 import triton
 from torch import Tensor
 
-from kernels.checks import limits_of
 from kernels.configs import (
     KernelConfig,
     choose_config,
@@ -24,6 +23,7 @@ from kernels.events import new_events, note_end, note_start
 from kernels.flash_v1 import launch_flash_v1
 from kernels.flash_v2 import launch_flash_v2
 from kernels.placements import LaunchFacts, RecordedLaunch
+from kernels.problem import pose
 from kernels.timing import Stopwatch
 from simulator.launch import Kernel, Order
 from simulator.problem import AttentionShape, TileShape, query_tile_count
@@ -91,16 +91,15 @@ def _prepare(kernel: Kernel, shape: AttentionShape, order: Order, device: torch.
         4, shape.batch, shape.query_heads, shape.query_len, shape.head_dim, device=device, dtype=torch.float16
     )
     lse = torch.empty(q.shape[:3], dtype=torch.float32, device=device)
-    limits, heads = limits_of(device), shape.batch * shape.query_heads
+    problem = pose(q, k, v, causal=shape.causal)
+    limits, heads = problem.limits, shape.batch * shape.query_heads
     if kernel is Kernel.V1_FORWARD:
         config = choose_config(shape, limits, flash_v1_configs(shape), bound=flash_v1_shared_bytes)
-        launch_v1 = partial(
-            launch_flash_v1, q, k, v, out, lse, causal=shape.causal, scale=None, config=config
-        )
+        launch_v1 = partial(launch_flash_v1, problem, out, lse, config=config)
         return _Prepared(lambda events: launch_v1(events=events), heads, config, 1)
     config = choose_config(shape, limits)
     tiles = query_tile_count(shape, TileShape(config.query_rows, config.key_rows))
-    launch = partial(launch_flash_v2, q, k, v, out, lse, causal=shape.causal, scale=None, config=config)
+    launch = partial(launch_flash_v2, problem, out, lse, config=config)
     group = min(heads_per_group(shape, limits), heads) if order is Order.LONGEST_FIRST else 1
     return _Prepared(lambda events: launch(order=order, events=events), tiles * heads, config, group)
 

@@ -6,20 +6,38 @@ float16 a score beyond 65504 overflows. A causal mask saves nothing: every tile 
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from kernels.checks import limits_of, problem_of, split_scale
-from kernels.configs import KernelConfig, check_fits, choose_config, padded_head_dim, standard_shared_bytes
+from kernels.configs import DeviceLimits, KernelConfig, check_fits, choose_config, standard_shared_bytes
 from kernels.events import check_events, note_end, note_start
-from kernels.flash_v2 import launch_strides
-from kernels.primitives import add_product, head_ptr, load_tile, online_softmax_update, store_tile
+from kernels.primitives import (
+    add_product,
+    first_visible,
+    head_ptr,
+    hide_unseen,
+    last_visible,
+    load_tile,
+    online_softmax_update,
+    store_tile,
+    sum_dtype,
+)
+from kernels.problem import (
+    Arguments,
+    Problem,
+    launch_strides,
+    new_output,
+    on_device_of,
+    pose,
+    problem_arguments,
+    tile_arguments,
+)
 from simulator.problem import AttentionShape
 
 _SOFTMAX_SCORES = 4096  # that a program of the softmax takes at once
@@ -34,7 +52,9 @@ class StandardEvents:
     values: Tensor | None = None
 
 
-@triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv", "key_tiles"])
+@triton.jit(
+    do_not_specialize=["query_len", "key_len", "window", "query_heads", "queries_per_kv", "key_tiles"]
+)
 def scores_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
@@ -44,6 +64,7 @@ def scores_kernel(
     scores_strides,
     query_len,
     key_len,
+    window,  # keys that a query sees, or None: all up to the last
     query_heads,
     queries_per_kv,
     key_tiles,
@@ -66,10 +87,12 @@ def scores_kernel(
     k_ptr = head_ptr(k_ptr, k_strides, batch, query_head // queries_per_kv)
     q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
     k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
-    scores = tl.dot(q_tile, k_tile.T, input_precision="ieee") * scale  # [QUERY_ROWS, KEY_ROWS]
-    queries, keys = first_query + tl.arange(0, QUERY_ROWS), first_key + tl.arange(0, KEY_ROWS)
-    last_visible_keys = tl.minimum(queries + (key_len - query_len if CAUSAL else key_len), key_len - 1)
-    scores = tl.where(keys[None, :] <= last_visible_keys[:, None], scores, float("-inf"))
+    SUM: tl.constexpr = sum_dtype(q_tile.dtype)
+    scores = tl.dot(q_tile, k_tile.T, input_precision="ieee", out_dtype=SUM) * scale  # [QUERY_ROWS, KEY_ROWS]
+    queries = first_query + tl.arange(0, QUERY_ROWS)
+    first_visible_keys = first_visible(queries, query_len, key_len, window)
+    last_visible_keys = last_visible(queries, query_len, key_len, CAUSAL)
+    scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys)
     scores_ptr = head_ptr(scores_ptr, scores_strides, batch, query_head) + first_key
     store_tile(scores_ptr, scores_strides, scores, first_query, query_len, KEY_ROWS, QUERY_ROWS, KEY_ROWS)
     note_end(events_ptr)
@@ -90,20 +113,21 @@ def softmax_kernel(
     keys = tl.arange(0, KEYS)
     row_ptrs = scores_ptr + rows.to(tl.int64)[:, None] * row_keys
     log2_e: tl.constexpr = 1.4426950408889634
-    running_max = tl.full([ROWS], float("-inf"), tl.float32)
-    running_sum = tl.zeros([ROWS], tl.float32)
+    SUM: tl.constexpr = sum_dtype(scores_ptr.dtype.element_ty)
+    running_max = tl.full([ROWS], float("-inf"), SUM)
+    running_sum = tl.zeros([ROWS], SUM)
     for first_key in range(0, row_keys, KEYS):
         mask = (rows < row_count)[:, None] & (first_key + keys < row_keys)[None, :]
         scores = tl.load(row_ptrs + first_key + keys[None, :], mask=mask, other=float("-inf"))
         _, _, running_max, running_sum = online_softmax_update(
-            scores.to(tl.float32), log2_e, running_max, running_sum
+            scores.to(SUM), log2_e, running_max, running_sum
         )
     subtracted = tl.where(running_max == float("-inf"), 0.0, running_max)
     divisor = tl.where(running_sum == 0.0, 1.0, running_sum)
     for first_key in range(0, row_keys, KEYS):
         mask = (rows < row_count)[:, None] & (first_key + keys < row_keys)[None, :]
         scores = tl.load(row_ptrs + first_key + keys[None, :], mask=mask, other=float("-inf"))
-        weights = tl.exp2(scores.to(tl.float32) * log2_e - subtracted[:, None])
+        weights = tl.exp2(scores.to(SUM) * log2_e - subtracted[:, None])
         probabilities = (weights / divisor[:, None]).to(scores_ptr.dtype.element_ty)
         tl.store(row_ptrs + first_key + keys[None, :], probabilities, mask=mask)
     note_end(events_ptr)
@@ -136,7 +160,7 @@ def values_kernel(
     first_query = query_tile * QUERY_ROWS
     p_ptr = head_ptr(probabilities_ptr, probabilities_strides, batch, query_head)
     v_ptr = head_ptr(v_ptr, v_strides, batch, query_head // queries_per_kv)
-    accumulator = tl.zeros([QUERY_ROWS, COLS], tl.float32)
+    accumulator = tl.zeros([QUERY_ROWS, COLS], sum_dtype(v_ptr.dtype.element_ty))
     for key_tile in range(key_tiles):
         first_key = key_tile * KEY_ROWS
         p_tile = load_tile(
@@ -162,74 +186,53 @@ def standard_forward(
     v: Tensor,
     *,
     causal: bool = False,
+    window: int | None = None,
     scale: float | None = None,
     config: KernelConfig | None = None,
 ) -> Tensor:
     """softmax(scale q kᵀ) v, with every score and probability in HBM.
 
-    Arguments and rules as in `flash_v2_forward`; no log-sum-exp, since the rounded scores would give that of
-    another problem. Raises ValueError for what it cannot serve, and where the scores find no memory.
+    Arguments and rules as in `flash_v2_forward`, but for float8; no log-sum-exp, since the rounded scores
+    would give that of another problem. Raises ValueError for what it cannot serve, and where the scores find
+    no memory.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    config = config or choose_config(shape, limits_of(q.device), bound=standard_shared_bytes)
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    launch_standard(q, k, v, out, causal=causal, scale=scale, config=config)
+    problem = pose(q, k, v, causal=causal, window=window, scale=scale)
+    out, _ = new_output(problem)
+    launch_standard(problem, out, config=config or standard_config(problem.shape, problem.limits))
     return out
 
 
+def standard_config(shape: AttentionShape, limits: DeviceLimits) -> KernelConfig:
+    """What `standard_forward` takes there. Raises ValueError where nothing fits."""
+    return choose_config(shape, limits, bound=standard_shared_bytes)
+
+
 def launch_standard(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Tensor,
-    *,
-    causal: bool,
-    scale: float | None,
-    config: KernelConfig,
-    events: StandardEvents = StandardEvents(),
+    problem: Problem, out: Tensor, *, config: KernelConfig, events: StandardEvents = StandardEvents()
 ) -> None:
     """Runs the three kernels into `out` (any strides), which they write completely. With `events` their
     programs note where and when they ran.
     """
-    shape = problem_of(q, k, v, causal=causal)
-    check_fits(config, shape, limits_of(q.device), bound=standard_shared_bytes)
-    q_sign, log2_scale = split_scale(scale, shape.head_dim)
-    scores = _room_for_scores(q, shape, config)
-    key_tiles = triton.cdiv(shape.key_len, config.key_rows)
-    heads = shape.batch * shape.query_heads
-    problem = {
-        "query_len": shape.query_len,
-        "key_len": shape.key_len,
-        "query_heads": shape.query_heads,
-        "queries_per_kv": shape.query_heads // shape.kv_heads,
-        "key_tiles": key_tiles,
-        "HEAD_DIM": shape.head_dim,
-        "COLS": padded_head_dim(shape.head_dim),
-        "QUERY_ROWS": config.query_rows,
-        "KEY_ROWS": config.key_rows,
-        "num_warps": config.warps,
-        "num_stages": config.stages,
-    }
+    shape = problem.shape
+    check_fits(config, shape, problem.limits, bound=standard_shared_bytes)
+    scores = _room_for_scores(problem, config)
     softmax_keys = _softmax_keys(scores.shape[-1])
     programs = standard_programs(shape, config)
     for room, count in zip((events.scores, events.softmax, events.values), programs, strict=True):
         check_events(room, count)
-    with torch.cuda.device(q.device) if q.is_cuda else nullcontext():
+    shared = problem_arguments(problem) | tile_arguments(config)
+    shared["key_tiles"] = scores.shape[-1] // config.key_rows
+    with on_device_of(out):
         scores_kernel[(programs[0],)](
-            q_ptr=q,
-            q_strides=launch_strides(q),
-            k_ptr=k,
-            k_strides=launch_strides(k),
             scores_ptr=scores,
             scores_strides=launch_strides(scores),
-            scale=q_sign * log2_scale * log(2),
+            scale=problem.q_sign * problem.log2_scale * log(2),
             events_ptr=events.scores,
-            CAUSAL=causal,
-            **problem,
+            **_taken_by(scores_kernel, shared),
         )
         softmax_kernel[(programs[1],)](
             scores_ptr=scores,
-            row_count=heads * shape.query_len,
+            row_count=scores.shape[:3].numel(),
             row_keys=scores.shape[-1],
             events_ptr=events.softmax,
             ROWS=_SOFTMAX_SCORES // softmax_keys,
@@ -239,12 +242,10 @@ def launch_standard(
         values_kernel[(programs[2],)](
             probabilities_ptr=scores,
             probabilities_strides=launch_strides(scores),
-            v_ptr=v,
-            v_strides=launch_strides(v),
             out_ptr=out,
             out_strides=launch_strides(out),
             events_ptr=events.values,
-            **problem,
+            **_taken_by(values_kernel, shared),
         )
 
 
@@ -262,8 +263,15 @@ def _softmax_keys(row_keys: int) -> int:
     return min(triton.next_power_of_2(row_keys), _SOFTMAX_SCORES)
 
 
-def _room_for_scores(q: Tensor, shape: AttentionShape, config: KernelConfig) -> Tensor:
+def _taken_by(kernel: Any, arguments: Arguments) -> Arguments:
+    """Those that the kernel has, and the options of a launch: each kernel reads a part of the problem."""
+    names = {*kernel.arg_names, "num_warps", "num_stages"}
+    return {name: value for name, value in arguments.items() if name in names}
+
+
+def _room_for_scores(problem: Problem, config: KernelConfig) -> Tensor:
     """Memory for S, and P in its place; rows are padded to whole key tiles."""
+    shape, q = problem.shape, problem.q
     row_keys = triton.cdiv(shape.key_len, config.key_rows) * config.key_rows
     size = (shape.batch, shape.query_heads, shape.query_len, row_keys)
     try:

@@ -64,6 +64,7 @@ def constants_of(kernel, shape, config):
         "ORDER": "longest_first",
         "q_sign": 1,
         "events_ptr": None,
+        "window": None,
     }
     return {name: value for name, value in constants.items() if name in kernel.arg_names}
 

@@ -40,50 +40,34 @@ class Forward:
     """One of our forward kernels as the tests call it: standard attention gives no log-sum-exp, but None."""
 
     name: str
-    run: Callable  # (q, k, v, *, causal, scale, config) -> out and lse
-    launch: Callable  # (q, k, v, out, lse, *, causal, scale, config), into the given memory
-    config: Callable  # (q, k, v, *, causal) -> what it would choose here
+    run: Callable  # (q, k, v, *, causal, window, scale, config) -> out and lse
+    launch: Callable  # (problem, out, lse, *, config), into the given memory
+    config: Callable  # (shape, limits) -> what it would choose
 
 
 def _flash_v2() -> Forward:
-    from kernels.checks import limits_of, problem_of
     from kernels.configs import choose_config
     from kernels.flash_v2 import flash_v2_forward, launch_flash_v2
 
-    def config(q, k, v, *, causal):
-        return choose_config(problem_of(q, k, v, causal=causal), limits_of(q.device))
-
-    return Forward("flash_v2", flash_v2_forward, launch_flash_v2, config)
+    return Forward("flash_v2", flash_v2_forward, launch_flash_v2, choose_config)
 
 
 def _flash_v1() -> Forward:
-    from kernels.checks import limits_of, problem_of
-    from kernels.configs import choose_config, flash_v1_configs, flash_v1_shared_bytes
-    from kernels.flash_v1 import flash_v1_forward, launch_flash_v1
+    from kernels.flash_v1 import flash_v1_config, flash_v1_forward, launch_flash_v1
 
-    def config(q, k, v, *, causal):
-        shape = problem_of(q, k, v, causal=causal)
-        return choose_config(shape, limits_of(q.device), flash_v1_configs(shape), bound=flash_v1_shared_bytes)
-
-    return Forward("flash_v1", flash_v1_forward, launch_flash_v1, config)
+    return Forward("flash_v1", flash_v1_forward, launch_flash_v1, flash_v1_config)
 
 
 def _standard() -> Forward:
-    from kernels.checks import limits_of, problem_of
-    from kernels.configs import choose_config, standard_shared_bytes
-    from kernels.standard import launch_standard, standard_forward
+    from kernels.standard import launch_standard, standard_config, standard_forward
 
     def run(*arguments, **options):
         return standard_forward(*arguments, **options), None
 
-    def launch(q, k, v, out, lse, **options):
-        launch_standard(q, k, v, out, **options)
+    def launch(problem, out, lse, **options):
+        launch_standard(problem, out, **options)
 
-    def config(q, k, v, *, causal):
-        shape = problem_of(q, k, v, causal=causal)
-        return choose_config(shape, limits_of(q.device), bound=standard_shared_bytes)
-
-    return Forward("standard", run, launch, config)
+    return Forward("standard", run, launch, standard_config)
 
 
 @pytest.fixture(params=[_flash_v2, _flash_v1, _standard], ids=lambda make: make.__name__[1:])

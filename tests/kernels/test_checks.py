@@ -6,8 +6,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernels.checks import limits_of, split_scale
+from kernels import checks
+from kernels.checks import limits_of, problem_of, split_scale, with_keys_adjacent
+from kernels.flash_v1 import flash_v1_forward
 from kernels.flash_v2 import flash_v2_forward
+
+LIMITS_NOT_CACHED = checks._limits_of_gpu.__wrapped__
 
 
 def qkv(device, *, q=(1, 2, 4, 16), k=(1, 2, 4, 16), v=None, dtype=torch.float16):
@@ -33,11 +37,102 @@ def test_a_shape_that_does_not_fit_is_refused(device, shapes, sentence):
         flash_v2_forward(*qkv(device, **shapes))
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.int32])
+@pytest.mark.parametrize("dtype", [torch.int32, torch.float8_e5m2])
 def test_a_dtype_that_is_not_served_is_refused(device, dtype):
     name = str(dtype).removeprefix("torch.")
-    with pytest.raises(ValueError, match=f"q must be float16 or float32, got {name}"):
+    sentence = f"q must be float16, bfloat16 or float32, or float8_e4m3fn, got {name}"
+    with pytest.raises(ValueError, match=sentence):
         flash_v2_forward(*qkv(device, dtype=dtype))
+
+
+def test_float8_is_refused_where_a_kernel_does_not_serve_it(device):
+    with pytest.raises(ValueError, match="q must be float16, bfloat16 or float32, got float8_e4m3fn"):
+        flash_v1_forward(*qkv(device, dtype=torch.float8_e4m3fn))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e4m3fn])
+def test_a_dtype_that_the_interpreter_rounds_wrongly_is_refused(monkeypatch, dtype):
+    monkeypatch.setattr("triton.knobs.runtime.interpret", True)
+    with pytest.raises(ValueError, match="under triton's interpreter, which rounds it wrongly"):
+        flash_v2_forward(*qkv("cpu", dtype=dtype))
+
+
+def fake_gpu(monkeypatch, capability):
+    """A GPU of that capability, as far as the checks look."""
+    properties = SimpleNamespace(
+        name="fake GPU",
+        major=capability[0],
+        minor=capability[1],
+        shared_memory_per_block=49_152,
+        L2_cache_size=1 << 20,
+        multi_processor_count=1,
+    )
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr("kernels.checks._limits_of_gpu", LIMITS_NOT_CACHED)
+    return torch.device("cuda", 0)
+
+
+def on_fake_gpu(device, dtype, **strides):
+    """As much of a tensor as the checks look at."""
+    shape = (1, 1, 32, 64)
+    real = torch.empty(shape, dtype=dtype)
+    return SimpleNamespace(
+        ndim=4,
+        shape=real.shape,
+        dtype=dtype,
+        device=device,
+        requires_grad=False,
+        element_size=real.element_size,
+        stride=lambda axis: strides.get("rows", 64) if axis == 2 else real.stride(axis),
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "served", "refused"),
+    [(torch.bfloat16, (8, 0), (7, 5)), (torch.float8_e4m3fn, (8, 9), (8, 6))],
+)
+def test_a_dtype_needs_its_compute_capability(monkeypatch, dtype, served, refused):
+    """Hard case C34: torch says that a T4 supports bfloat16, and triton's compiler then fails."""
+    q = on_fake_gpu(fake_gpu(monkeypatch, refused), dtype, rows=1)
+    name, needed, found = (
+        str(dtype).removeprefix("torch."),
+        *(".".join(map(str, c)) for c in (served, refused)),
+    )
+    sentence = f"{name} needs an NVIDIA GPU of compute capability {needed}, got {found}"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        problem_of(q, q, q, causal=False, float8=True)
+    fake_gpu(monkeypatch, served)
+    assert problem_of(q, q, q, causal=False, float8=True).head_dim == 64
+
+
+def test_float64_is_refused_on_a_gpu(monkeypatch):
+    q = on_fake_gpu(fake_gpu(monkeypatch, (9, 0)), torch.float64)
+    with pytest.raises(ValueError, match="q must not be float64 on a GPU"):
+        problem_of(q, q, q, causal=False)
+
+
+def test_float8_needs_keys_that_are_adjacent(monkeypatch):
+    q = on_fake_gpu(fake_gpu(monkeypatch, (9, 0)), torch.float8_e4m3fn)
+    with pytest.raises(ValueError, match=r"v must have its keys adjacent in float8_e4m3fn.*got 64"):
+        problem_of(q, q, q, causal=False, float8=True)
+
+
+@pytest.mark.parametrize("key_len", [1, 17, 64])
+def test_a_copy_with_adjacent_keys_has_the_same_values(key_len):
+    v = torch.randn(2, 3, key_len, 5)
+    copy = with_keys_adjacent(v)
+    assert torch.equal(copy, v)
+    assert copy.stride(2) == 1
+    assert copy.stride(3) % 16 == 0
+
+
+@pytest.mark.parametrize(
+    ("causal", "window", "sentence"),
+    [(True, 0, "window must be at least 1, got 0"), (False, 4, "window must be None without causal, got 4")],
+)
+def test_a_window_that_is_none_is_refused(device, causal, window, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        flash_v2_forward(*qkv(device), causal=causal, window=window)
 
 
 @pytest.mark.parametrize("argument", ["k", "v"])
@@ -74,10 +169,9 @@ def test_a_device_that_is_no_gpu_is_refused(monkeypatch):
 @pytest.mark.parametrize("capability", [(6, 1), (7, 0)])
 def test_a_gpu_that_triton_would_abort_on_is_refused(monkeypatch, capability):
     """Hard case C33: the compiler's assertion ends the process, so nothing may reach it."""
-    old_gpu = SimpleNamespace(name="old GPU", major=capability[0], minor=capability[1])
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: old_gpu)
-    with pytest.raises(ValueError, match=r"compute capability 7\.5 or newer, got \d\.\d \(old GPU\)"):
-        limits_of(torch.device("cuda", 0))
+    device = fake_gpu(monkeypatch, capability)
+    with pytest.raises(ValueError, match=r"compute capability 7\.5 or newer, got \d\.\d \(fake GPU\)"):
+        limits_of(device)
 
 
 @pytest.mark.parametrize(("scale", "sign"), [(2.0, 1), (-2.0, -1)])

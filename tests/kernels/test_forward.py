@@ -7,6 +7,7 @@ import torch
 
 from kernels.configs import KernelConfig
 from kernels.flash_v2 import flash_v2_forward, launch_flash_v2
+from kernels.problem import pose
 from kernels.reference import exact_attention, plain_attention
 from kernels.standard import standard_forward
 from kernels.verdict import judge
@@ -121,7 +122,7 @@ def test_the_order_of_programs_changes_no_output(generator, order):
     q, k, v = random_qkv(generator, (2, 3, 40, 16), (2, 3, 40, 16))
     expected, expected_lse = flash_v2_forward(q, k, v, causal=True, config=SMALL_TILES)
     out, lse = torch.full_like(expected, float("nan")), torch.full_like(expected_lse, float("nan"))
-    launch_flash_v2(q, k, v, out, lse, causal=True, scale=None, config=SMALL_TILES, order=order)
+    launch_flash_v2(pose(q, k, v, causal=True), out, lse, config=SMALL_TILES, order=order)
     assert torch.equal(out, expected)
     assert torch.equal(lse, expected_lse)
 
@@ -186,9 +187,8 @@ def test_nothing_outside_the_tensors_is_read_or_written(forward, generator, head
     out = _amid_nan(torch.full_like(q, float("nan")))
     around = torch.full([4096], float("nan"), dtype=torch.float32, device=q.device)
     lse = around[1000 : 1000 + 2 * 17].view(1, 2, 17)
-    forward.launch(
-        _amid_nan(q), _amid_nan(k), _amid_nan(v), out, lse, causal=causal, scale=None, config=SMALL_TILES
-    )
+    problem = pose(_amid_nan(q), _amid_nan(k), _amid_nan(v), causal=causal)
+    forward.launch(problem, out, lse, config=SMALL_TILES)
     assert_right(out, None if forward.name == "standard" else lse, q, k, v, causal=causal)
     assert int(out._base.isfinite().sum()) == out.numel()
     assert int((~around.isnan()).sum()) == (0 if forward.name == "standard" else lse.numel())

@@ -8,6 +8,7 @@ import torch
 from kernels.checks import limits_of, problem_of
 from kernels.configs import KernelConfig, check_fits
 from kernels.flash_v2 import flash_v2_forward
+from kernels.problem import pose
 from kernels.reference import exact_attention, plain_attention
 from kernels.standard import standard_forward
 from kernels.verdict import judge
@@ -59,8 +60,8 @@ def test_offsets_beyond_two_to_the_31(forward, generator, device):
     assert torch.equal(out, far_out)
     assert lse is None or torch.equal(lse, far_lse)
     far_out, far_lse = far_k.fill_(float("nan")), torch.empty(q.shape[:3], device=device)
-    config = forward.config(q, k, v, causal=True)
-    forward.launch(q, k, v, far_out, far_lse, causal=True, scale=None, config=config)
+    problem = pose(q, k, v, causal=True)
+    forward.launch(problem, far_out, far_lse, config=forward.config(problem.shape, problem.limits))
     assert torch.equal(far_out, out)
 
 
@@ -73,12 +74,13 @@ def test_more_heads_than_a_grid_has_rows(forward, generator, device):
 def test_thirty_launches_agree_bit_for_bit(forward, generator, device, head_dim):
     """V1's threads read what others wrote a step before: a race would show as launches that differ."""
     q, k, v = torch.randn(3, 4, 8, 2000, head_dim, generator=generator, device=device).half()
-    config = forward.config(q, k, v, causal=True)
+    problem = pose(q, k, v, causal=True)
+    config = forward.config(problem.shape, problem.limits)
     first, first_lse = forward.run(q, k, v, causal=True)
     for _ in range(30):
         out, lse = (torch.full(size, float("nan"), device=device) for size in (q.shape, q.shape[:3]))
         out = out.half()
-        forward.launch(q, k, v, out, lse, causal=True, scale=None, config=config)
+        forward.launch(problem, out, lse, config=config)
         assert torch.equal(out, first)
         assert first_lse is None or torch.equal(lse, first_lse)
 

@@ -6,7 +6,12 @@ import triton
 import triton.language as tl
 
 from kernels.placements import LaunchFacts, program_blocks
-from kernels.primitives import key_tile_bounds, online_softmax_update, program_tile, query_tile_bounds
+from kernels.primitives import (
+    online_softmax_update,
+    program_tile,
+    visited_key_tiles,
+    visiting_query_tiles,
+)
 from simulator.launch import Order
 from simulator.problem import (
     AttentionShape,
@@ -15,76 +20,67 @@ from simulator.problem import (
     key_tile_count,
     key_tile_range,
     query_tile_count,
+    query_tile_range,
 )
+
+MASKS = ((False, None), (True, None), (True, 1), (True, 20), (True, 64), (True, 200))  # causal, window
+TILES = (TileShape(16, 16), TileShape(16, 64), TileShape(64, 16))
+LENGTHS = ((1, 1), (17, 65), (65, 17), (100, 100), (64, 128), (128, 64))
 
 
 @triton.jit
-def _store_bounds(
-    bounds_ptr,
+def _store_ranges(
+    ranges_ptr,
     query_len,
     key_len,
+    window,
     QUERY_ROWS: tl.constexpr,
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
+    OF_QUERIES: tl.constexpr,
 ):
-    query_tile = tl.program_id(0)
-    unmasked, visible = key_tile_bounds(
-        query_tile * QUERY_ROWS, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
-    )
-    tl.store(bounds_ptr + 2 * query_tile, unmasked)
-    tl.store(bounds_ptr + 2 * query_tile + 1, visible)
+    tile = tl.program_id(0)
+    if OF_QUERIES:
+        found = visiting_query_tiles(
+            tile * KEY_ROWS, query_len, key_len, window, QUERY_ROWS, KEY_ROWS, CAUSAL
+        )
+    else:
+        found = visited_key_tiles(tile * QUERY_ROWS, query_len, key_len, window, QUERY_ROWS, KEY_ROWS, CAUSAL)
+    for i in tl.static_range(4):
+        tl.store(ranges_ptr + 4 * tile + i, found[i])
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("tile", [TileShape(16, 16), TileShape(16, 64), TileShape(64, 16)])
-@pytest.mark.parametrize(
-    ("query_len", "key_len"), [(1, 1), (17, 65), (65, 17), (100, 100), (64, 128), (128, 64)]
-)
-def test_a_program_visits_the_tiles_that_the_simulator_visits(device, query_len, key_len, tile, causal):
-    shape = AttentionShape(query_len, key_len, 16, causal=causal)
-    bounds = torch.full((query_tile_count(shape, tile), 2), -1, dtype=torch.int32, device=device)
-    _store_bounds[(len(bounds),)](bounds, query_len, key_len, tile.query_rows, tile.key_rows, causal)
-    for query_tile, (unmasked, visible) in enumerate(bounds.tolist()):
-        tiles = key_tile_range(shape, tile, query_tile)
-        assert visible == len(tiles)
-        whole = [not _needs_mask(shape, tile, query_tile, key_tile) for key_tile in tiles]
-        assert whole == [True] * unmasked + [False] * (visible - unmasked)
+def stored_ranges(device, shape, tile, *, of_queries):
+    """Of each tile: the range of the other side's tiles, and the range of those without a mask."""
+    count = key_tile_count(shape, tile) if of_queries else query_tile_count(shape, tile)
+    ranges = torch.full((count, 4), -1, dtype=torch.int32, device=device)
+    lengths = (shape.query_len, shape.key_len, shape.window)
+    _store_ranges[(count,)](ranges, *lengths, tile.query_rows, tile.key_rows, shape.causal, of_queries)
+    return [(range(a, d), range(b, c)) for a, b, c, d in ranges.tolist()]
 
 
-@triton.jit
-def _store_query_bounds(
-    bounds_ptr,
-    query_len,
-    key_len,
-    QUERY_ROWS: tl.constexpr,
-    KEY_ROWS: tl.constexpr,
-    CAUSAL: tl.constexpr,
+@pytest.mark.parametrize(("causal", "window"), MASKS)
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize(("query_len", "key_len"), LENGTHS)
+def test_a_program_visits_the_tiles_that_the_simulator_visits(
+    device, query_len, key_len, tile, causal, window
 ):
-    key_tile = tl.program_id(0)
-    first_seeing, first_unmasked, query_tiles = query_tile_bounds(
-        key_tile * KEY_ROWS, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
-    )
-    tl.store(bounds_ptr + 3 * key_tile, first_seeing)
-    tl.store(bounds_ptr + 3 * key_tile + 1, first_unmasked)
-    tl.store(bounds_ptr + 3 * key_tile + 2, query_tiles)
+    shape = AttentionShape(query_len, key_len, 16, causal=causal, window=window)
+    for query_tile, (visited, whole) in enumerate(stored_ranges(device, shape, tile, of_queries=False)):
+        assert list(visited) == list(key_tile_range(shape, tile, query_tile))
+        assert set(whole) <= set(visited)
+        assert [j for j in visited if not _needs_mask(shape, tile, query_tile, j)] == list(whole)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("tile", [TileShape(16, 16), TileShape(16, 64), TileShape(64, 16)])
-@pytest.mark.parametrize(
-    ("query_len", "key_len"), [(1, 1), (17, 65), (65, 17), (100, 100), (64, 128), (128, 64)]
-)
-def test_a_key_tile_meets_the_query_tiles_that_visit_it(device, query_len, key_len, tile, causal):
-    shape = AttentionShape(query_len, key_len, 16, causal=causal)
-    bounds = torch.full((key_tile_count(shape, tile), 3), -1, dtype=torch.int32, device=device)
-    _store_query_bounds[(len(bounds),)](bounds, query_len, key_len, tile.query_rows, tile.key_rows, causal)
-    query_tiles = range(query_tile_count(shape, tile))
-    for key_tile, (first_seeing, first_unmasked, stop) in enumerate(bounds.tolist()):
-        assert stop == len(query_tiles)
-        visiting = [query for query in query_tiles if key_tile in key_tile_range(shape, tile, query)]
-        assert list(range(first_seeing, stop)) == visiting
-        masked = [query for query in visiting if _needs_mask(shape, tile, query, key_tile)]
-        assert list(range(first_seeing, first_unmasked)) == masked
+@pytest.mark.parametrize(("causal", "window"), MASKS)
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize(("query_len", "key_len"), LENGTHS)
+def test_a_key_tile_meets_the_query_tiles_that_visit_it(device, query_len, key_len, tile, causal, window):
+    shape = AttentionShape(query_len, key_len, 16, causal=causal, window=window)
+    for key_tile, (visiting, whole) in enumerate(stored_ranges(device, shape, tile, of_queries=True)):
+        assert list(visiting) == list(query_tile_range(shape, tile, key_tile))
+        assert set(whole) <= set(visiting)
+        assert [i for i in visiting if not _needs_mask(shape, tile, i, key_tile)] == list(whole)
 
 
 def _needs_mask(shape, tile, query_tile, key_tile):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from kernels.checks import limits_of, problem_of
 from kernels.configs import KernelConfig, choose_config
 from kernels.events import new_events
 from kernels.flash_v1 import launch_flash_v1
@@ -23,6 +22,7 @@ from kernels.placements import (
     read_launches,
     write_launches,
 )
+from kernels.problem import pose
 from kernels.record import GPC_CYCLES, gpc_of_sm, group_by_clock
 from kernels.recorder import main, plan_of
 from simulator.launch import Order, dispatch_order
@@ -112,19 +112,20 @@ def test_room_that_is_not_one_row_for_each_program_is_refused(device, launch, pr
     room = torch.zeros(programs - 1, 5, dtype=torch.int64, device=device)
     config = KernelConfig(16, 16, 4, 1)
     with pytest.raises(ValueError, match=rf"events must be \({programs}, 5\), got \({programs - 1}, 5\)"):
-        launch(q, q, q, q.clone(), lse, causal=True, scale=None, config=config, events=room)
+        launch(pose(q, q, q, causal=True), q.clone(), lse, config=config, events=room)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("order", Order)
 def test_noting_changes_no_output(generator, device, order):
     q, k, v = torch.randn(3, 1, 4, 1000, 64, generator=generator, device=device).half()
-    config = choose_config(problem_of(q, k, v, causal=True), limits_of(device))
+    problem = pose(q, k, v, causal=True)
+    config = choose_config(problem.shape, problem.limits)
     events = new_events(-(-1000 // config.query_rows) * 4, device)
     outputs = []
     for notes in (None, events):
         out, lse = torch.full_like(q, float("nan")), torch.full(q.shape[:3], float("nan"), device=device)
-        launch_flash_v2(q, k, v, out, lse, causal=True, scale=None, config=config, order=order, events=notes)
+        launch_flash_v2(problem, out, lse, config=config, order=order, events=notes)
         outputs.append((out, lse))
     assert torch.equal(outputs[0][0], outputs[1][0])
     assert torch.equal(outputs[0][1], outputs[1][1])

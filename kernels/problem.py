@@ -1,0 +1,112 @@
+"""A problem posed to the kernels: its tensors, checked once, and what every launch passes of it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import triton.language as tl
+from torch import Tensor
+
+from kernels.checks import default_scale, limits_of, problem_of, split_scale
+from kernels.configs import DeviceLimits, KernelConfig, padded_head_dim
+from simulator.problem import AttentionShape
+
+Arguments = dict[str, Any]  # of a kernel, by name
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """softmax(scale q kᵀ) v, as a launcher meets it."""
+
+    q: Tensor  # [batch, query_heads, query_len, head_dim], any strides; so are k and v
+    k: Tensor  # [batch, kv_heads, key_len, head_dim]
+    v: Tensor
+    shape: AttentionShape
+    limits: DeviceLimits
+    scale: float
+    q_sign: int  # the sign of the scale, for Q
+    log2_scale: float  # its size in powers of two, positive
+
+
+def pose(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+    float8: bool = False,
+) -> Problem:
+    """The problem of these tensors; `scale` is by default 1 / sqrt(head_dim). Raises ValueError where
+    checks.problem_of, limits_of or split_scale do.
+    """
+    shape = problem_of(q, k, v, causal=causal, window=window, float8=float8)
+    q_sign, log2_scale = split_scale(scale, shape.head_dim)
+    scale = default_scale(shape.head_dim) if scale is None else scale
+    return Problem(q, k, v, shape, limits_of(q.device), scale, q_sign, log2_scale)
+
+
+def problem_arguments(problem: Problem) -> Arguments:
+    """What every kernel takes of the problem: q, k and v, and how they lie; lengths, heads, mask, widths."""
+    shape = problem.shape
+    return {
+        "q_ptr": problem.q,
+        "q_strides": launch_strides(problem.q),
+        "k_ptr": problem.k,
+        "k_strides": launch_strides(problem.k),
+        "v_ptr": problem.v,
+        "v_strides": launch_strides(problem.v),
+        "query_len": shape.query_len,
+        "key_len": shape.key_len,
+        "window": shape.window,
+        "query_heads": shape.query_heads,
+        "queries_per_kv": shape.query_heads // shape.kv_heads,
+        "HEAD_DIM": shape.head_dim,
+        "COLS": padded_head_dim(shape.head_dim, shape.element_bytes),
+        "CAUSAL": shape.causal,
+    }
+
+
+def tile_arguments(config: KernelConfig) -> Arguments:
+    """Tiles, warps and stages."""
+    return {
+        "QUERY_ROWS": config.query_rows,
+        "KEY_ROWS": config.key_rows,
+        "num_warps": config.warps,
+        "num_stages": config.stages,
+    }
+
+
+def launch_strides(tensor: Tensor) -> tuple[int | tl.constexpr, ...]:
+    """Strides as a kernel takes them. Where columns are adjacent, the row stride is known at compile time:
+
+    the rows of a tile then differ by immediate offsets, which frees a fifth of the registers on an H200.
+    """
+    batch, head, row, column = tensor.stride()
+    return batch, head, tl.constexpr(row) if column == 1 else row, column
+
+
+def on_device_of(tensor: Tensor) -> AbstractContextManager[object]:
+    """Makes the tensor's GPU the current one, where a launch goes (hard case C38)."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
+
+
+def new_output(problem: Problem) -> tuple[Tensor, Tensor]:
+    """Room for the output, like q, and for its log-sum-exp [batch, query_heads, query_len], contiguous."""
+    q = problem.q
+    out = torch.empty(q.shape, dtype=output_dtype(q.dtype), device=q.device)
+    return out, torch.empty(q.shape[:3], dtype=statistics_dtype(q.dtype), device=q.device)
+
+
+def output_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Of the output for inputs of `dtype`: the same, but float16 for float8, whose three bits are too few."""
+    return torch.float16 if dtype == torch.float8_e4m3fn else dtype
+
+
+def statistics_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Of log-sum-exps and sums for inputs of `dtype`."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
