@@ -9,6 +9,7 @@ from pages.shared.cached import WALKS
 from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
+from pages.shared.tile_movement.answers import draw_answers
 from pages.shared.tile_movement.player_data import player_data
 from pages.shared.tile_movement.settings import (
     NOTHING,
@@ -90,6 +91,7 @@ def _draw_player(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> N
     )
     callbacks = {f"on_{name}_change": partial(_remember, name, field) for name, field in REPORTED.items()}
     mount(player.ASSET, data, key=PLAYER, **callbacks)
+    draw_answers(page, walks)
 
 
 def _remember(reported: str, field: str) -> None:

@@ -8,7 +8,9 @@ from types import MappingProxyType
 import streamlit as st
 
 from simulator import Trace, trace_flash_v1, trace_flash_v2, trace_standard
+from simulator.checkpoints import Checkpoints
 from simulator.problem import AttentionShape, TileShape
+from viz.player.example import checkpoints_of
 from viz.player.limits import MakeTrace
 from viz.player.scene import Walk, walk_of
 
@@ -27,3 +29,9 @@ def cached_trace(name: str, shape: AttentionShape, tile: TileShape) -> Trace:
 def cached_walk(name: str, shape: AttentionShape, tile: TileShape) -> Walk:
     """The trace ready to be shown, with the numbers of its replay; shared like the trace."""
     return walk_of(cached_trace(name, shape, tile))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def cached_checkpoints(name: str, shape: AttentionShape, tile: TileShape) -> Checkpoints:
+    """The walk on its example, to be looked at after any step."""
+    return checkpoints_of(cached_trace(name, shape, tile))

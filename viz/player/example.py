@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.checkpoints import Checkpoints
 from simulator.problem import AttentionShape
 from simulator.reference import attention, default_scale
-from simulator.replay import MemoryState, replay
 from simulator.trace import Trace
 
 SEED = 0
@@ -55,7 +54,7 @@ def _attention_in_blocks(shape: AttentionShape, q: Array, k: Array, v: Array) ->
     return output
 
 
-def memory_after(trace: Trace) -> Callable[[int], MemoryState]:
-    """The contents of memory after any number of steps of a walk on its example."""
+def checkpoints_of(trace: Trace) -> Checkpoints:
+    """The contents of memory after any step of a walk on its example."""
     example = example_of(trace.shape)
-    return lambda steps: replay(trace, example.q, example.k, example.v, steps)
+    return Checkpoints(trace, example.q, example.k, example.v)

@@ -3,7 +3,7 @@ import { htmlNode, setAll } from "./svg.js";
 
 const MASKED = -128;
 const STEPS = 100; // levels from zero to the largest number
-const LARGEST = 208; // px
+const LARGEST = 184; // px
 
 /** `heat` has rows, columns and their levels as base64; `choose(row, column)` is told where a cell is clicked. */
 export function createHeat(parent, heat, choose) {

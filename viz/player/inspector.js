@@ -6,8 +6,8 @@ import { createHeat } from "./heat.js";
 
 const NOTHING_CHOSEN = { row: 0, key: null, channel: 0 };
 
-/** `follow(question)` gives the question anew for where the walks are now; `goTo(walk, step)` moves them. */
-export function createInspector(host, texts, { ask, follow, goTo }) {
+/** `follow(question)` gives the question anew for where the walks are now; `wayTo(walk, step)` gives what takes them to a step, or null. */
+export function createInspector(host, texts, { ask, follow, wayTo }) {
   const card = htmlNode(host, "section", "inspector");
   setAll(card, { "aria-label": texts.title });
   show(card, false);
@@ -85,10 +85,11 @@ export function createInspector(host, texts, { ask, follow, goTo }) {
 
   function drawAbsent(parent, answer) {
     const line = htmlNode(parent, "p", "absent", answer.absent);
-    if (answer.goTo === null) return;
+    const go = answer.goTo === null ? null : wayTo(state.question.walk, answer.goTo);
+    if (!go) return;
     const button = htmlNode(line, "button", "", answer.goToText);
     setAll(button, { type: "button" });
-    button.addEventListener("click", () => goTo(state.question.walk, answer.goTo));
+    button.addEventListener("click", go);
   }
 
   function choose(axis, index) {
@@ -146,10 +147,11 @@ export function createInspector(host, texts, { ask, follow, goTo }) {
     for (const { label, equation, result, note, when } of lines) {
       const line = htmlNode(list, "li", when);
       if (when === "now") setAll(line, { "aria-current": "step" });
-      htmlNode(line, "b", "", label);
+      const name = htmlNode(line, "span", "name");
+      htmlNode(name, "b", "", label);
+      htmlNode(name, "span", "", note);
       const sum = htmlNode(line, "span", "equation", equation);
       htmlNode(sum, "strong", "", result);
-      htmlNode(line, "span", "remark", note);
     }
   }
 }

@@ -12,8 +12,8 @@ const perKey = (tensor) => tensor === TENSOR.KEY || tensor === TENSOR.VALUE;
 export function createPicker(frame, walk, texts, describe, pick) {
   const note = htmlNode(frame, "p", "pick-note");
   setAll(note, { role: "status" });
-  const hbm = createSurface(frame, note, texts.pickHbm, describe, pick && ((tile) => pick({ ...tile, onChip: false })));
-  const chip = createSurface(frame, note, texts.pickChip, describe, pick && ((tile) => pick({ ...tile, onChip: true })));
+  const hbm = createSurface(frame, note, texts.pickHbm, describe, pick && ((tile, opener) => pick({ ...tile, onChip: false }, opener)));
+  const chip = createSurface(frame, note, texts.pickChip, describe, pick && ((tile, opener) => pick({ ...tile, onChip: true }, opener)));
   return {
     place(layout, slotRect) {
       hbm.place(layout.hbm, hbmTiles(walk, layout.tensors));
@@ -115,7 +115,7 @@ function createSurface(frame, note, label, describe, pick) {
 
   function choose(place) {
     const tile = place && place[0].tileAt(place[1], place[2]);
-    if (tile && pick) pick(tile);
+    if (tile && pick) pick(tile, surface);
   }
 
   function hit(event) {

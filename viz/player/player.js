@@ -4,9 +4,12 @@ import { decodeWalk } from "./walk.js";
 import { BYTES, STEPS, TIME, createClock } from "./clock.js";
 import { FASTEST_TWEEN, indexOfSpeed, speedsFor } from "./speeds.js";
 import { captionOf } from "./caption.js";
+import { createInspector } from "./inspector.js";
 import { createLedger } from "./ledger.js";
+import { createPicker, tileInSlot } from "./pick.js";
 import { createPictureButtons } from "./picture.js";
 import { createReading } from "./reading.js";
+import { describeTile } from "./rule.js";
 import { createScene } from "./scene.js";
 import { createClockChoice, createSwitch } from "./switch.js";
 import { createTransport } from "./transport.js";
@@ -18,9 +21,10 @@ const REPORT_AFTER_MS = 400;
 const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a place is reported on each clock
 
 /**
- * `data` is what `payload_of` of scene.py makes, with `texts`, `clock`, `time` and, for two walks, `comparison`.
+ * `data` is what `payload_of` of scene.py makes, with `texts`, `clock`, `time`, `surprises` and, for two walks, `ratio`.
  * `options.report(time)` is called at rest, `options.changeClock(kind)` where another clock is chosen;
- * `options.before` is the player that this one takes the place of.
+ * `options.before` is the player that this one takes the place of. `options.ask(question)` wants the numbers of a
+ * tile from the host, which hands them to `answer`; without it tiles only tell their name.
  */
 export function createPlayer(root, data, options = {}) {
   const walks = data.walks.map((described) => decodeWalk(described, data.columns));
@@ -49,13 +53,15 @@ export function createPlayer(root, data, options = {}) {
     chosen: () => state.chosen,
     firstStep: () => clock.positionOf(0, state.time),
     clockKind: () => clock.kind,
+    answer: (answer) => inspector.answer(answer),
   };
   const turns = compares ? createSwitch(host, walks, clock, data.texts, choose) : null;
   const stage = htmlNode(host, "div", "stage");
-  const scenes = walks.map((walk) => createScene(stage, walk, data.texts, compares));
+  const inspector = createInspector(host, data.inspector, { ask: options.ask, follow: followTile, wayTo: wayToStep });
+  const scenes = walks.map((walk, index) => createScene(stage, walk, data.texts, compares, (frame) => makePicker(frame, walk, index)));
   const transport = createTransport(host, walks, clock, reading, data.texts, api);
   if (compares) createClockChoice(host, clock, data.texts, options.changeClock);
-  const ledger = createLedger(host, walks, data.comparison, data.texts);
+  const ledger = createLedger(host, walks, data);
   createPictureButtons(host, data.texts, frameToSave);
   const unbindKeys = bindKeys(host, api);
   const observer = new ResizeObserver(() => (host.isConnected ? (resize(), draw()) : destroy()));
@@ -96,6 +102,7 @@ export function createPlayer(root, data, options = {}) {
     ledger.draw(positions, walks.map((_, index) => clock.pendingBytes(index, stop)));
     transport.draw(stop, state.time, captions(stop));
     turns?.draw(stop, state.chosen);
+    inspector.draw();
     host.dataset.position = String(stop);
     if (!compares) host.dataset.step = String(positions[0]);
   }
@@ -225,9 +232,32 @@ export function createPlayer(root, data, options = {}) {
   /** Motion has stopped: say the caption once, and tell the host where we are. */
   function settle(tellsHost) {
     transport.announce(captions(state.time));
+    inspector.rest();
     if (!tellsHost || !options.report) return;
     clearTimeout(reportTimer);
     reportTimer = setTimeout(() => !state.playing && state.target === null && options.report(state.time), REPORT_AFTER_MS);
+  }
+
+  function makePicker(frame, walk, index) {
+    const pick = (tile, opener) => {
+      if (state.playing) toggle();
+      inspector.open(followTile({ ...tile, walk: index }), opener);
+    };
+    const describe = (tile) => describeTile(walk, data.rules[index], tile, data.inspector);
+    return createPicker(frame, walk, data.inspector, describe, options.ask ? pick : null);
+  }
+
+  /** A tile at the step that is shown: in HBM it stays the same, a slot of the chip may hold another. */
+  function followTile(question) {
+    const step = clock.positionOf(question.walk, clock.stopFrom(state.time));
+    const held = question.onChip ? tileInSlot(walks[question.walk], step - 1, question.tensor) : null;
+    return { ...question, ...held, step };
+  }
+
+  /** A way to a step, or null: on the clock of bytes arithmetic has no width, so that it is never shown. */
+  function wayToStep(walk, step) {
+    const time = clock.times[walk][step];
+    return clock.positionOf(walk, time) === step ? () => moveTo(time) : null;
   }
 
   function destroy() {
@@ -246,11 +276,14 @@ export function render(root, data, report) {
     const before = root.player;
     before?.destroy();
     const name = PLACE_NAMES[clock];
-    root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before });
+    root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before, ask });
   };
+  const ask = (question) => window.dispatchEvent(new CustomEvent("fa-ask", { detail: question }));
   const changeClock = (clock) => {
     report("clock", clock);
     start(clock);
   };
   start(data.clock);
+  if (!root.hearsAnswers) window.addEventListener("fa-answer", (event) => root.player.answer(event.detail));
+  root.hearsAnswers = true;
 }

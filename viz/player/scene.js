@@ -6,14 +6,17 @@ import { createChip } from "./chip.js";
 import { createHbm } from "./hbm.js";
 import { pairsDone } from "./walk.js";
 
-export function createScene(parent, walk, texts, compact) {
+/** `makePicker(frame)` gives what lets tiles be pointed at. */
+export function createScene(parent, walk, texts, compact, makePicker) {
   const card = htmlNode(parent, "section", "scene");
   card.dataset.walk = walk.algorithm;
   const head = htmlNode(card, "header", "scene-head");
   htmlNode(head, "h2", "", walk.name);
   htmlNode(head, "p", "", walk.lead);
   const progress = htmlNode(head, "strong", "progress");
-  const svg = svgNode(card, "svg", { role: "img", "aria-label": walk.name });
+  const frame = htmlNode(card, "div", "frame");
+  const svg = svgNode(frame, "svg", { role: "img", "aria-label": walk.name });
+  const picker = makePicker(frame);
   if (walk.storesScores) htmlNode(card, "p", "legend only-narrow", texts.simplified);
   if (walk.causal) drawLegend(card, walk, texts);
   let parts = [];
@@ -29,6 +32,7 @@ export function createScene(parent, walk, texts, compact) {
     const chip = createChip(svg, walk, layout, texts);
     const bus = createBus(svg, walk, layout, texts, chip.slotRect);
     parts = [hbm, chip, bus];
+    picker.place(layout, chip.slotRect);
   };
 
   return {
@@ -36,16 +40,17 @@ export function createScene(parent, walk, texts, compact) {
       const room = Math.round(card.clientWidth - horizontalPadding(card));
       if (room > 0 && room !== width) build(room); // a card that left the document has no width
     },
+    svg,
     choose: (chosen) => card.classList.toggle("chosen", chosen),
     draw(position, fraction) {
       card.dataset.step = String(position);
       setText(progress, progressText(walk, position, texts));
-    svg,
       if (!parts.length) return; // not laid out yet: the host has given no room
       const [hbm, chip, bus] = parts;
       hbm.draw(position);
       chip.draw(position, fraction === 1);
       bus.draw(position, fraction);
+      picker.draw(position);
     },
   };
 }

@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.cached import cached_checkpoints
 from pages.shared.components import mount
 from pages.shared.frame import Page
 from pages.shared.tile_movement.inspector import answer, read_question
 from viz import courier
-from viz.player.example import memory_after
 from viz.player.scene import Walk
 
 COURIER = "tile-courier"
@@ -31,5 +31,8 @@ def _answer(page: Page, walks: Sequence[Walk], asked: dict[str, Any]) -> dict[st
     except (KeyError, ValueError):  # asked of a walk that another control has replaced since
         return None
     walk = walks[question.walk]
-    memory_at = None if walk.numbers is None else memory_after(walk.trace)
-    return answer(page.text, walk.trace, memory_at, question)
+    trace = walk.trace
+    memory_at = None
+    if walk.numbers is not None:
+        memory_at = cached_checkpoints(trace.algorithm.name, trace.shape, trace.tile).at
+    return answer(page.text, trace, memory_at, question)

@@ -21,6 +21,7 @@ from viz.player.look import PER_KEY, PER_PAIR, TilePlace, bytes_of, extent_of, n
 
 SHOWN_CELLS = 128  # rows and columns of the picture of a tile
 NEAR_ROWS, NEAR_COLUMNS = 7, 4  # of the table of numbers
+CELL_DIGITS = 4  # of the largest number of a tile
 LEVELS, MASKED = 100, -128  # of the picture: from zero to the largest number, and minus infinity
 LETTERS = {
     Tensor.QUERY: "Q", Tensor.KEY: "K", Tensor.VALUE: "V", Tensor.SCORES: "S", Tensor.PROBABILITIES: "P",
@@ -226,7 +227,7 @@ def _numbers_payload(
             "firstColumn": columns.start,
             "cells": _levels(numbers[rows.start : rows.stop, columns.start : columns.stop], largest),
             "label": say("inspector.picture", title=_title(trace, place)),
-            "range": say("inspector.range", largest=result(largest, digits=3)),
+            "range": _range_text(say, numbers, largest),
         },
         "table": _table(say, place.tensor, numbers, (row, column), (extent.first_row, extent.first_column)),
     }
@@ -263,6 +264,12 @@ def _largest(numbers: NDArray[np.float64]) -> float:
     return float(finite.max(initial=0.0))
 
 
+def _range_text(say: Say, numbers: NDArray[np.float64], largest: float) -> str:
+    both = "inspector.range" if (numbers[np.isfinite(numbers)] < 0).any() else "inspector.range.positive"
+    hatched = "" if np.isfinite(numbers).all() else say("inspector.range.masked")
+    return say(both, largest=result(largest, digits=3)) + hatched
+
+
 def _levels(numbers: NDArray[np.float64], largest: float) -> str:
     shares = np.divide(numbers, largest or 1.0, where=np.isfinite(numbers), out=np.zeros_like(numbers))
     levels = np.where(np.isfinite(numbers), np.rint(shares * LEVELS), MASKED).astype(np.int8)
@@ -274,6 +281,7 @@ def _table(
 ) -> dict[str, Any]:
     rows = _window(cursor[0], numbers.shape[0], NEAR_ROWS)
     columns = _window(cursor[1], numbers.shape[1], NEAR_COLUMNS)
+    largest = _largest(numbers)
 
     def column_label(column: int) -> str:
         if tensor == Tensor.STATISTICS:
@@ -291,7 +299,10 @@ def _table(
                 "label": str(first[0] + row),
                 "index": row,
                 "chosen": row == cursor[0],
-                "cells": [result(float(numbers[row, column]), digits=4) for column in columns],
+                "cells": [
+                    result(float(numbers[row, column]), beside=largest, digits=CELL_DIGITS)
+                    for column in columns
+                ],
             }
             for row in rows
         ],
