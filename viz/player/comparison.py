@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.problem import AttentionShape, TileShape
 from simulator.trace import Trace
 from simulator.traffic import traffic_of
+from viz.player.closed_form import closed_form
 
 # What a reader of the papers expects: the first of each pair moves more bytes than the second.
 EXPECTED = (("standard", "flash_v1"), ("standard", "flash_v2"), ("flash_v1", "flash_v2"))
@@ -45,5 +47,35 @@ def compare_traces(left: Trace, right: Trace) -> Comparison:
         problem, other = (f"{trace.shape} in {trace.tile}" for trace in (left, right))
         raise ValueError(f"right must walk the problem of left, {problem}, got {other}")
     sides = [(traffic_of(trace).moved_bytes, trace.algorithm.name) for trace in (left, right)]
+    return _comparison(sides)
+
+
+def counter_examples(trace: Trace) -> list[Comparison]:
+    """The surprising comparisons of a walk with those it is measured against, which need not be walked."""
+    own = trace.algorithm.name
+    rivals = [name for pair in EXPECTED if own in pair for name in pair if name != own]
+    sides = [(traffic_of(trace).moved_bytes, own)]
+    compared = [
+        _comparison([*sides, (closed_form(name, trace.shape, trace.tile).total_bytes, name)])
+        for name in rivals
+    ]
+    return [comparison for comparison in compared if comparison.surprising]
+
+
+def sram_is_small(shape: AttentionShape, tile: TileShape) -> bool:
+    """Whether V1 moves more than standard attention at any great length, M being at most 3 d^2 elements.
+
+    M is what V1's rule asks for this key tile, 4 d key rows: Q, O in and O out for each of its N / key rows
+    key tiles are 3 d / key rows passes over N^2, S and P four.
+    """
+    return sram_elements(shape, tile) <= 3 * shape.head_dim**2
+
+
+def sram_elements(shape: AttentionShape, tile: TileShape) -> int:
+    """M of V1's rule, in elements, for the key tile at hand."""
+    return 4 * shape.head_dim * tile.key_rows
+
+
+def _comparison(sides: list[tuple[int, str]]) -> Comparison:
     (fewer_bytes, fewer), (more_bytes, more) = sorted(sides, key=lambda side: side[0])
     return Comparison(more, fewer, more_bytes, fewer_bytes)

@@ -5,17 +5,17 @@ import { READ, TENSOR, TENSOR_NAMES, WRITE, bytesSoFar, kindOf, tensorOf } from 
 const ORDER = [TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.SCORES, TENSOR.PROBABILITIES, TENSOR.OUTPUT, TENSOR.STATISTICS];
 const NAMES = ["Q", "K", "V", "S", "P", "O"];
 
-export function createLedger(parent, walks, comparison, texts) {
+export function createLedger(parent, walks, { ratio, surprises, texts }) {
   const card = htmlNode(parent, "section", "ledger");
   const head = htmlNode(card, "header");
   htmlNode(head, "h2", "", texts.bytesSoFar);
   htmlNode(head, "p", "", texts.algorithmic);
-  if (comparison) htmlNode(head, "strong", "ratio", comparison.ratio);
+  if (ratio) htmlNode(head, "strong", "ratio", ratio);
   htmlNode(head, "span", "provenance", texts.exact);
-  if (comparison?.surprise) htmlNode(card, "p", "surprise", comparison.surprise);
+  for (const surprise of surprises) htmlNode(card, "p", "surprise", surprise);
   const scale = Math.max(...walks.flatMap((walk) => movedTensors(walk).map((tensor) => moved(walk, walk.length, tensor))));
   const body = htmlNode(card, "div", "sides");
-  const sides = walks.map((walk) => createSide(body, walk, texts, scale, Boolean(comparison)));
+  const sides = walks.map((walk) => createSide(body, walk, texts, scale, walks.length > 1));
   return {
     /** `pending` is what each walk's step under way has not moved yet. */
     draw: (positions, pending) => sides.forEach((side, index) => side.draw(positions[index], pending[index])),

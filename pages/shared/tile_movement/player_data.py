@@ -9,8 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from simulator.gpu import GpuSpec
+from simulator.problem import key_tile_count, query_tile_count
+from simulator.trace import Trace
 from viz.player.captions import PLACEHOLDERS
-from viz.player.comparison import compare_traces
+from viz.player.comparison import (
+    Comparison,
+    compare_traces,
+    counter_examples,
+    sram_elements,
+    sram_is_small,
+)
 from viz.player.inspector_texts import INSPECTOR_PLACEHOLDERS, INSPECTOR_TEXT_NAMES
 from viz.player.rules import rules_payload
 from viz.player.scene import Walk, WalkText, payload_of
@@ -27,11 +35,13 @@ def player_data(
 
     A host that gives the same `key` again keeps the player that is there.
     """
+    traces = [walk.trace for walk in walks]
     unfilled = {name: f"{{{name}}}" for name in (*PLACEHOLDERS, *TEXT_PLACEHOLDERS)}  # for the player to fill
     return {
         **payload_of([(walk, _walk_text(say, walk, unfilled)) for walk in walks], gpu),
         "texts": {name: say(f"tiles.player.{name}", **unfilled) for name in TEXT_NAMES},
-        "comparison": _comparison_text(say, *walks) if len(walks) == 2 else None,
+        "ratio": _ratio_text(say, compare_traces(*traces)) if len(walks) == 2 else None,
+        "surprises": _surprises(say, traces),
         "clock": clock,
         "time": time,
         "key": key,
@@ -57,13 +67,35 @@ def _walk_text(say: Say, walk: Walk, unfilled: Mapping[str, str]) -> WalkText:
     )
 
 
-def _comparison_text(say: Say, left: Walk, right: Walk) -> dict[str, str | None]:
-    """How the bytes of two whole walks compare; `surprise` is told where one would expect the opposite."""
-    comparison = compare_traces(left.trace, right.trace)
+def _ratio_text(say: Say, comparison: Comparison) -> str:
+    """How the bytes of two whole walks compare."""
     more, fewer = (say(f"tiles.walk.{name}.short") for name in (comparison.more, comparison.fewer))
     key = "tiles.compare.level" if comparison.level else "tiles.compare.ratio"
-    surprise = f"tiles.compare.surprise.{comparison.fewer}.{comparison.more}"
-    return {
-        "ratio": say(key, more=more, fewer=fewer, ratio=comparison.ratio_text),
-        "surprise": say(surprise) if comparison.surprising else None,
-    }
+    return say(key, more=more, fewer=fewer, ratio=comparison.ratio_text)
+
+
+def _surprises(say: Say, traces: Sequence[Trace]) -> list[str]:
+    """What moves more bytes than one would expect: of two walks that pair, of one all it is part of."""
+    if len(traces) == 2:
+        compared = [comparison for comparison in [compare_traces(*traces)] if comparison.surprising]
+    else:
+        compared = counter_examples(traces[0])
+    return [_surprise_text(say, comparison, traces[0]) for comparison in compared]
+
+
+def _surprise_text(say: Say, comparison: Comparison, trace: Trace) -> str:
+    shape, tile = trace.shape, trace.tile
+    key = f"tiles.compare.surprise.{comparison.fewer}.{comparison.more}"
+    if (comparison.fewer, comparison.more) == ("standard", "flash_v1"):
+        key += ".small_sram" if sram_is_small(shape, tile) else ".short"
+    return say(
+        key,
+        more_bytes=f"{comparison.more_bytes:,} B",
+        fewer_bytes=f"{comparison.fewer_bytes:,} B",
+        key_tiles=key_tile_count(shape, tile),
+        query_tiles=query_tile_count(shape, tile),
+        key_rows=tile.key_rows,
+        head_dim=shape.head_dim,
+        elements=f"{sram_elements(shape, tile):,}",
+        threshold=f"{3 * shape.head_dim**2:,}",
+    )
