@@ -1,5 +1,5 @@
 """`python -m kernels.bench`: times attention implementations against each other and prints JSON lines as they
-come.
+come; with `--suite` the measurements of kernels.suite, and which of its marks hold.
 
 Prints the environment, then progress and results (kernels.results). Exits with 0 when done, 2 for bad
 arguments, 3 where this machine cannot measure (one `unavailable` line says why), 143 when stopped by SIGTERM
@@ -8,36 +8,23 @@ or Ctrl-C, which acts within one measurement.
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TextIO
 
-from kernels.arguments import at_least_one, integers, names_among
 from kernels.environment import describe, why_unavailable
-from kernels.results import IMPLEMENTATIONS, ON_REQUEST, BenchResult, Environment, Progress, Record, json_line
-from simulator.problem import AttentionShape
+from kernels.marks import judge_marks, row
+from kernels.plan import Plan, plan_of
+from kernels.results import BenchResult, Environment, Progress, Record, json_line
+from kernels.suite import Suite, is_suite, suite_of
 
 UNAVAILABLE_EXIT = 3
 STOPPED_EXIT = 128 + signal.SIGTERM
-_ELEMENT_BYTES = {"float16": 2, "float32": 4}
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run was asked for: every implementation on every shape, `rounds` times in turns."""
-
-    shapes: tuple[AttentionShape, ...]
-    dtype: str
-    implementations: tuple[str, ...]
-    rounds: int
-    commit: str
-    out: Path | None
+_DESCRIPTION = "Times attention implementations against each other and prints JSON lines as they come."
 
 
 class StoppedError(Exception):
@@ -56,10 +43,10 @@ class _StopFlag:
         self.is_set = True
 
 
-class _Sink:
+class Sink:
     """Writes each record as a line, at once; the file keeps all but progress."""
 
-    def __init__(self, stream: TextIO, out: Path | None) -> None:
+    def __init__(self, stream: TextIO | None, out: Path | None) -> None:
         self._stream = stream
         self._file = out and out.open("w", encoding="utf-8")
 
@@ -71,61 +58,8 @@ class _Sink:
                 target.flush()
 
 
-def plan_of(arguments: Sequence[str]) -> Plan:
-    """The plan on a command line. Exits with 2 and a sentence for a bad one."""
-    parser = argparse.ArgumentParser(prog="python -m kernels.bench", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--lengths", default="1024,2048,4096,8192,16384", help="of queries and keys")
-    parser.add_argument("--head-dims", default="64,128")
-    parser.add_argument("--causal", choices=("no", "yes", "both"), default="both")
-    parser.add_argument("--dtype", choices=tuple(_ELEMENT_BYTES), default="float16")
-    parser.add_argument(
-        "--tokens", type=int, default=16384, help="batch x length; at least one batch is taken"
-    )
-    parser.add_argument(
-        "--hidden", type=int, default=2048, help="heads x head dim; at least one head is taken"
-    )
-    parser.add_argument(
-        "--implementations", default=",".join(IMPLEMENTATIONS), help=f"also {', '.join(ON_REQUEST)}"
-    )
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--commit", default="", help="of this code, where it is not in a git checkout")
-    parser.add_argument("--out", type=Path, help="also keep the environment and the results in this file")
-    asked = parser.parse_args(arguments)
-    try:
-        return Plan(
-            shapes=tuple(_shapes(asked)),
-            dtype=asked.dtype,
-            implementations=tuple(
-                names_among("implementations", asked.implementations, [*IMPLEMENTATIONS, *ON_REQUEST])
-            ),
-            rounds=at_least_one("rounds", asked.rounds),
-            commit=asked.commit,
-            out=asked.out,
-        )
-    except ValueError as error:
-        parser.error(str(error))
-
-
-def _shapes(asked: argparse.Namespace) -> Iterator[AttentionShape]:
-    tokens, hidden = at_least_one("tokens", asked.tokens), at_least_one("hidden", asked.hidden)
-    masks = {"no": (False,), "yes": (True,), "both": (False, True)}[asked.causal]
-    head_dims, lengths = integers("head_dims", asked.head_dims), integers("lengths", asked.lengths)
-    for head_dim, causal, length in product(head_dims, masks, lengths):
-        heads = max(1, hidden // head_dim)
-        yield AttentionShape(
-            query_len=length,
-            key_len=length,
-            head_dim=head_dim,
-            causal=causal,
-            batch=max(1, tokens // length),
-            query_heads=heads,
-            kv_heads=heads,
-            element_bytes=_ELEMENT_BYTES[asked.dtype],
-        )
-
-
-def run(plan: Plan, sink: _Sink, stop: _StopFlag) -> None:
-    """Measures the plan on the current GPU. Raises StoppedError when the flag is set."""
+def run(plans: Sequence[Plan], sink: Sink, stop: _StopFlag) -> list[BenchResult]:
+    """Measures the plans on the current GPU, as one run. Raises StoppedError when the flag is set."""
     import torch
 
     from kernels.clocks import GpuMonitor
@@ -134,42 +68,60 @@ def run(plan: Plan, sink: _Sink, stop: _StopFlag) -> None:
     from kernels.timing import TIMING, Stopwatch
 
     device = torch.device("cuda", torch.cuda.current_device())
-    environment: Environment = describe(device, timing=TIMING, commit=plan.commit)
+    environment: Environment = describe(device, timing=TIMING, commit=plans[0].commit)
     sink.write(environment)
-    providers = [provider_of(name) for name in plan.implementations]
+    stopwatch, monitor = Stopwatch(device), GpuMonitor(device)
+    total = sum(len(plan.shapes) * len(plan.implementations) for plan in plans)
     results: list[BenchResult] = []
 
     def announce(current: str) -> None:
         if stop.is_set:
             raise StoppedError
-        sink.write(Progress(len(results), len(plan.shapes) * len(providers), current))
+        sink.write(Progress(len(results), total, current))
 
-    session = Session(
-        run=environment.run,
-        device=device,
-        dtype=getattr(torch, plan.dtype),
-        rounds=plan.rounds,
-        stopwatch=Stopwatch(device),
-        monitor=GpuMonitor(device),
-        announce=announce,
-    )
-    for shape in plan.shapes:
-        for result in measure_problem(shape, providers, session):
-            results.append(result)
-            sink.write(result)
-        torch.cuda.empty_cache()
+    for plan in plans:
+        session = Session(
+            run=environment.run,
+            device=device,
+            dtype=getattr(torch, plan.dtype),
+            rounds=plan.rounds,
+            stopwatch=stopwatch,
+            monitor=monitor,
+            announce=announce,
+            longest_ms=plan.longest_ms,
+        )
+        providers = [provider_of(name, plan.direction) for name in plan.implementations]
+        for shape in plan.shapes:
+            for result in measure_problem(shape, providers, session, direction=plan.direction):
+                results.append(result)
+                sink.write(result)
+            torch.cuda.empty_cache()
+    return results
+
+
+def run_suite(suite: Suite, stop: _StopFlag) -> None:
+    """Measures the parts of a suite, keeps a recording of each, and prints which marks hold."""
+    suite.out.mkdir(parents=True, exist_ok=True)
+    for part in suite.parts:
+        begin_s = monotonic()
+        results = run(part.plans, Sink(None, suite.out / part.file_name), stop)
+        print(f"{part.file_name}: {len(results)} results in {monotonic() - begin_s:.0f} s", flush=True)
+        for outcome in judge_marks(suite.marks, results):
+            print(f"  {row(outcome)}", flush=True)
 
 
 def main(arguments: Sequence[str]) -> int:
-    plan = plan_of(arguments)
+    asked = suite_of(arguments) if is_suite(arguments) else plan_of(arguments, description=_DESCRIPTION)
     stop = _StopFlag()
     lacking = why_unavailable()
-    sink = _Sink(sys.stdout, None if lacking else plan.out)
     try:
         if lacking:
-            sink.write(lacking)
+            Sink(sys.stdout, None).write(lacking)
             return UNAVAILABLE_EXIT
-        run(plan, sink, stop)
+        if isinstance(asked, Plan):
+            run([asked], Sink(sys.stdout, asked.out), stop)
+        else:
+            run_suite(asked, stop)
     except StoppedError:
         return STOPPED_EXIT
     except BrokenPipeError:  # whoever listened is gone

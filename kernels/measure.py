@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import torch
 from torch import Tensor
 
 from kernels.clocks import GpuMonitor
-from kernels.providers import NotAvailableError, Prepared, Provider, try_forward
-from kernels.reference import exact_attention, plain_attention
-from kernels.results import BenchResult, Verdict
-from kernels.timing import Stopwatch, rotated
+from kernels.inputs import Inputs, Reference, random_inputs, references_of
+from kernels.provider import NotAvailableError, Prepared, Provider, try_once
+from kernels.results import BenchResult, Judged, Verdict
+from kernels.timing import Captured, Sample, Stopwatch, rotated
 from kernels.verdict import judge
 from simulator.problem import AttentionShape
 
-_SEED = 2307_08691  # FlashAttention-2's number on arXiv
+_QUICK_MS = 10.0  # what is probed more than once
+_QUICK_PROBES = 5
+_HOST_REPETITIONS = 10  # calls of a round whose host time is taken, where a graph gives the GPU's
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class Session:
     stopwatch: Stopwatch
     monitor: GpuMonitor
     announce: Callable[[str], None]
+    longest_ms: float = inf  # what takes longer is left out, and says so
 
 
 @dataclass(slots=True)
@@ -40,88 +44,116 @@ class _Contender:
 
     blank: BenchResult
     prepared: Prepared
-    verdict: Verdict | None
+    judged: tuple[Judged, ...]
+    probe: Sample | None = None
     repetitions: int = 0
+    captured: Captured | None = None
     samples_ms: list[float] = field(default_factory=list)
+    host_us: list[float] = field(default_factory=list)
     clocks_mhz: list[int] = field(default_factory=list)
     failure: str = ""
 
-    def take_sample(self, session: Session) -> None:
+    def attempt(self, step: Callable[[Session], None], session: Session) -> None:
+        """Takes a step unless one has failed; what it raises costs this one its own numbers alone."""
         try:
-            watch, forward = session.stopwatch, self.prepared.forward
-            self.repetitions = self.repetitions or watch.repetitions_for(forward)
-            self.samples_ms.append(watch.sample_ms(forward, repetitions=self.repetitions))
+            if not self.failure:
+                step(session)
         except RuntimeError as error:
             self.failure = str(error).split("\n")[0]
+
+    def take_probe(self, session: Session) -> None:
+        """Learns how many launches fit into a sample, and whether one is too long for this run."""
+        watch, call = session.stopwatch, self.prepared.call
+        probe = watch.sample(call, repetitions=1)
+        if probe.gpu_ms < _QUICK_MS:
+            probe = watch.sample(call, repetitions=_QUICK_PROBES)
+        self.probe, self.repetitions = probe, watch.repetitions_for(probe.gpu_ms)
+        if probe.gpu_ms > session.longest_ms:
+            self.failure = f"left out: a launch takes {probe.gpu_ms:.0f} ms, over {session.longest_ms:.0f} ms"
+
+    def host_shows(self) -> bool:
+        """Whether the host takes longer to launch it than the GPU to run it."""
+        return self.probe is not None and self.probe.host_us > 1000 * self.probe.gpu_ms
+
+    def capture(self, session: Session) -> None:
+        """Makes a graph of a sample, where that is possible."""
+        if not self.prepared.capturable:
             return
+        try:
+            self.captured = session.stopwatch.capture(self.prepared.call, repetitions=self.repetitions)
+            session.stopwatch.replay_ms(self.captured)
+        except RuntimeError:  # then events around each launch time it, as its result says
+            self.captured = None
+
+    def take_sample(self, session: Session) -> None:
+        watch, call = session.stopwatch, self.prepared.call
+        repetitions = _HOST_REPETITIONS if self.captured else self.repetitions
+        sample = watch.sample(call, repetitions=repetitions)
+        self.samples_ms.append(watch.replay_ms(self.captured) if self.captured else sample.gpu_ms)
+        self.host_us.append(sample.host_us)
         clock = session.monitor.sm_clock_mhz()
         if clock is not None:
             self.clocks_mhz.append(clock)
 
     def result(self) -> BenchResult:
+        judged = replace(
+            self.blank, verdict=_verdict_on(self.judged), judged=self.judged, config=self.prepared.config
+        )
+        if self.prepared.dtype is not None:
+            shape = replace(self.blank.shape, element_bytes=self.prepared.dtype.itemsize)
+            judged = replace(judged, shape=shape, dtype=plain_name(self.prepared.dtype))
         if self.failure:
-            return replace(self.blank, verdict=self.verdict, unavailable=self.failure)
+            return replace(judged, unavailable=self.failure)
         return replace(
-            self.blank,
+            judged,
             samples_ms=tuple(self.samples_ms),
             repetitions=self.repetitions,
             sm_clock_mhz=tuple(self.clocks_mhz),
-            verdict=self.verdict,
-            config=self.prepared.config,
+            timed_by="graph" if self.captured else "events",
+            host_us=tuple(self.host_us),
         )
 
 
 def measure_problem(
-    shape: AttentionShape, providers: Sequence[Provider], session: Session
+    shape: AttentionShape, providers: Sequence[Provider], session: Session, *, direction: str = "forward"
 ) -> Iterator[BenchResult]:
     """One result for each implementation: those that cannot run first, with the reason, then the
     timed ones.
     """
-    blanks = [
-        BenchResult(session.run, p.name, p.label, shape, str(session.dtype).removeprefix("torch."))
-        for p in providers
-    ]
-    problem = problem_text(shape)
+    dtype = plain_name(session.dtype)
+    blanks = [BenchResult(session.run, p.name, p.label, shape, dtype, direction) for p in providers]
+    problem = f"{direction} {problem_text(shape)}"
     session.announce(f"inputs and references {problem}")
     try:
-        q, k, v = random_inputs(shape, session)
+        inputs = random_inputs(shape, direction, device=session.device, dtype=session.dtype)
     except RuntimeError as error:
         yield from (replace(blank, unavailable=str(error).split("\n")[0]) for blank in blanks)
         return
-    references = _references(q, k, v, causal=shape.causal)
+    references = references_of(inputs)
     contenders = []
     for provider, blank in zip(providers, blanks, strict=True):
         session.announce(f"{provider.name} {problem}, verdict")
-        _poison_free_memory(q)
+        _poison_free_memory(inputs)
         try:
-            prepared, out = try_forward(provider, q, k, v, causal=shape.causal)
+            prepared, given = try_once(provider, inputs)
         except NotAvailableError as reason:
             yield replace(blank, unavailable=str(reason))
             continue
-        contenders.append(
-            _Contender(blank, prepared, judge(out, *references, summed=v) if references else None)
-        )
-        del out
+        contenders.append(_Contender(blank, prepared, _judged(prepared, given, references)))
+        del given
     del references
     torch.cuda.empty_cache()
+    for contender in contenders:
+        contender.attempt(contender.take_probe, session)
+    if any(contender.host_shows() for contender in contenders):
+        for contender in contenders:
+            contender.attempt(contender.capture, session)
     for round_index in range(session.rounds):
         for contender in rotated([c for c in contenders if not c.failure], round_index):
             name = contender.blank.implementation
             session.announce(f"{name} {problem}, round {round_index + 1} of {session.rounds}")
-            contender.take_sample(session)
+            contender.attempt(contender.take_sample, session)
     yield from (contender.result() for contender in contenders)
-
-
-def random_inputs(shape: AttentionShape, session: Session) -> tuple[Tensor, Tensor, Tensor]:
-    """Standard normal q, k and v, the same for a problem in every run."""
-    generator = torch.Generator(session.device).manual_seed(_SEED)
-    query_shape = (shape.batch, shape.query_heads, shape.query_len, shape.head_dim)
-    key_shape = (shape.batch, shape.kv_heads, shape.key_len, shape.head_dim)
-    q, k, v = (
-        torch.randn(size, generator=generator, device=session.device, dtype=session.dtype)
-        for size in (query_shape, key_shape, key_shape)
-    )
-    return q, k, v
 
 
 def problem_text(shape: AttentionShape) -> str:
@@ -129,18 +161,43 @@ def problem_text(shape: AttentionShape) -> str:
     return f"{shape.query_len} x {shape.key_len} d{shape.head_dim} {'causal' if shape.causal else 'full'}"
 
 
-def _references(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> tuple[Tensor, Tensor] | None:
-    """The float64 truth and the yardstick, or None where there is no memory for them: then nothing
-    is judged.
-    """
-    try:
-        return exact_attention(q, k, v, causal=causal)[0], plain_attention(q, k, v, causal=causal)[0]
-    except torch.OutOfMemoryError:
-        return None
+def plain_name(dtype: torch.dtype) -> str:
+    """float16 for torch.float16."""
+    return str(dtype).removeprefix("torch.")
 
 
-def _poison_free_memory(like: Tensor) -> None:
-    """Leaves NaN in the block that the next output will likely be given, so that an unwritten
+def _judged(
+    prepared: Prepared, given: tuple[Tensor, ...], references: Sequence[Reference]
+) -> tuple[Judged, ...]:
+    """The verdict on each tensor that there is a reference for."""
+    if prepared.judge is not None:
+        return prepared.judge(given)
+    named = zip(prepared.gives, given, strict=True)
+    pairs = [(tensor, right) for name, tensor in named for right in references if right.tensor == name]
+    return tuple(Judged(right.tensor, judge_by(tensor, right)) for tensor, right in pairs)
+
+
+def judge_by(tensor: Tensor, right: Reference) -> Verdict:
+    """The verdict on a tensor. The log-sum-exp of a row that sees no key is -inf, and is right so."""
+    unseeing = right.exact == -inf
+    if right.tensor == "lse" and tensor.shape == right.exact.shape and bool(unseeing.any()):
+        tensor = torch.where(unseeing, torch.where(tensor == -inf, 0.0, torch.nan), tensor)
+        exact, plain = (t.masked_fill(unseeing, 0.0) for t in (right.exact, right.plain))
+        return judge(tensor, exact, plain, summed=exact)
+    return judge(tensor, right.exact, right.plain, summed=right.summed)
+
+
+def _verdict_on(judged: Sequence[Judged]) -> Verdict | None:
+    """That on the first tensor; or on the first one that is wrong, by its name."""
+    for one in judged:
+        if not one.verdict.correct:
+            return replace(one.verdict, reason=f"{one.tensor}: {one.verdict.reason}")
+    return judged[0].verdict if judged else None
+
+
+def _poison_free_memory(inputs: Inputs) -> None:
+    """Leaves NaN in the blocks that the next outputs will likely be given, so that an unwritten
     element shows.
     """
-    torch.full_like(like, float("nan"))
+    outputs = [inputs.q] if inputs.dout is None else [inputs.q, inputs.k, inputs.v]
+    _ = [torch.full_like(tensor, float("nan")) for tensor in outputs]

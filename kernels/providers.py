@@ -4,140 +4,146 @@ substituted.
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.attention.bias import causal_lower_right
-from torch.nn.functional import scaled_dot_product_attention
 
-from kernels.checks import limits_of, problem_of
-from kernels.configs import choose_config, flash_v1_configs, flash_v1_shared_bytes, standard_shared_bytes
+from kernels.attention import attention
+from kernels.checks import limits_of
+from kernels.configs import (
+    backward_configs,
+    backward_shared_bytes,
+    choose_config,
+    decode_configs,
+    flash_v1_configs,
+    flash_v1_shared_bytes,
+    standard_shared_bytes,
+    unsplit_configs,
+)
+from kernels.flash_decoding import choose_splits, decode_unsplit, flash_decoding
 from kernels.flash_v1 import flash_v1_forward
 from kernels.flash_v2 import flash_v2_forward
-from kernels.results import IMPLEMENTATIONS, ON_REQUEST
+from kernels.gradients import flash_v2_backward
+from kernels.inputs import Inputs
+from kernels.provider import Prepare, Prepared, Provider
+from kernels.read_only import parities_of, read_only
+from kernels.results import OFFERED, Judged, Verdict
+from kernels.sdpa import BACKENDS, sdpa
 from kernels.standard import standard_forward
 
-Forward = Callable[[], Tensor]
-
-# Only these know a bottom-right diagonal of a problem that is not square; the others are given it as a mask.
-_KNOWS_BOTTOM_RIGHT = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION)
+_OUTPUT, _GRADIENTS = ("out", "lse"), ("dq", "dk", "dv")
 
 
-class NotAvailableError(Exception):
-    """An implementation cannot serve this problem here; the message says why."""
+def provider_of(name: str, direction: str = "forward") -> Provider:
+    """The implementation of that id, one of results.OFFERED in that direction."""
+    prepare = sdpa(name, direction) if name in BACKENDS else _OURS[direction, name]
+    return Provider(name, OFFERED[direction][name], prepare)
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """An implementation bound to its inputs: what is not part of the forward itself is done."""
-
-    forward: Forward
-    config: str = ""  # of our own kernels
+def _flash_v2(inputs: Inputs) -> Prepared:
+    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
+    config = choose_config(inputs.shape, limits_of(q.device))
+    return Prepared(lambda: flash_v2_forward(q, k, v, causal=causal, config=config), _OUTPUT, str(config))
 
 
-Prepare = Callable[[Tensor, Tensor, Tensor, bool], Prepared]
+def _flash_v1(inputs: Inputs) -> Prepared:
+    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
+    configs = flash_v1_configs(inputs.shape)
+    config = choose_config(inputs.shape, limits_of(q.device), configs, bound=flash_v1_shared_bytes)
+    return Prepared(lambda: flash_v1_forward(q, k, v, causal=causal, config=config), _OUTPUT, str(config))
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """One implementation: its id in results, its label, and how it is bound to q, k, v and causal."""
-
-    name: str
-    label: str
-    prepare: Prepare
+def _standard(inputs: Inputs) -> Prepared:
+    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
+    config = choose_config(inputs.shape, limits_of(q.device), bound=standard_shared_bytes)
+    return Prepared(lambda: (standard_forward(q, k, v, causal=causal, config=config),), ("out",), str(config))
 
 
-def _prepare_flash_v2(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Prepared:
-    config = choose_config(problem_of(q, k, v, causal=causal), limits_of(q.device))
-    return Prepared(lambda: flash_v2_forward(q, k, v, causal=causal, config=config)[0], str(config))
+def _backward(*, deterministic: bool) -> Prepare:
+    def prepare(inputs: Inputs) -> Prepared:
+        q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
+        assert inputs.dout is not None
+        dout, configs = inputs.dout, backward_configs(inputs.shape)
+        config = choose_config(inputs.shape, limits_of(q.device), configs, bound=backward_shared_bytes)
+        out, lse = flash_v2_forward(q, k, v, causal=causal)
 
+        def call() -> tuple[Tensor, ...]:
+            return flash_v2_backward(
+                q, k, v, out, lse, dout, causal=causal, deterministic=deterministic, config=config
+            )
 
-def _prepare_flash_v1(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Prepared:
-    shape = problem_of(q, k, v, causal=causal)
-    config = choose_config(shape, limits_of(q.device), flash_v1_configs(shape), bound=flash_v1_shared_bytes)
-    return Prepared(lambda: flash_v1_forward(q, k, v, causal=causal, config=config)[0], str(config))
-
-
-def _prepare_standard(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Prepared:
-    shape = problem_of(q, k, v, causal=causal)
-    config = choose_config(shape, limits_of(q.device), bound=standard_shared_bytes)
-    return Prepared(lambda: standard_forward(q, k, v, causal=causal, config=config), str(config))
-
-
-def _sdpa(backend: SDPBackend) -> Prepare:
-    def prepare(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Prepared:
-        square = q.shape[2] == k.shape[2]  # there top-left, which is_causal means, and bottom-right are one
-        mask = None if square or not causal else _bottom_right_mask(q, k, backend)
-
-        def forward() -> Tensor:
-            with sdpa_kernel(backend):
-                return scaled_dot_product_attention(
-                    q,
-                    k,
-                    v,
-                    attn_mask=mask,
-                    is_causal=causal and square,
-                    enable_gqa=q.shape[1] != k.shape[1],
-                )
-
-        return Prepared(forward)
+        return Prepared(call, _GRADIENTS, str(config))
 
     return prepare
 
 
-def _bottom_right_mask(q: Tensor, k: Tensor, backend: SDPBackend) -> Tensor:
-    query_len, key_len = q.shape[2], k.shape[2]
-    if backend in _KNOWS_BOTTOM_RIGHT:
-        return causal_lower_right(query_len, key_len)
-    ones = torch.ones(query_len, key_len, dtype=torch.bool, device=q.device)
-    return ones.tril(key_len - query_len)  # True: attend
+def _attention(*, gradients: bool) -> Prepare:
+    """The one call as a user of it has it; what gradients need is kept, and none is taken."""
+
+    def prepare(inputs: Inputs) -> Prepared:
+        tensors = [t.detach().requires_grad_(gradients) for t in (inputs.q, inputs.k, inputs.v)]
+
+        def call() -> tuple[Tensor, ...]:
+            with torch.set_grad_enabled(gradients):
+                return attention(*tensors, causal=inputs.shape.causal, return_lse=True)
+
+        return Prepared(call, _OUTPUT, "attention()", capturable=not gradients)
+
+    return prepare
 
 
-_PREPARE = {
-    "flash_v2": _prepare_flash_v2,
-    "flash_v1": _prepare_flash_v1,
-    "standard": _prepare_standard,
-    "math": _sdpa(SDPBackend.MATH),
-    "efficient": _sdpa(SDPBackend.EFFICIENT_ATTENTION),
-    "flash": _sdpa(SDPBackend.FLASH_ATTENTION),
-    "cudnn": _sdpa(SDPBackend.CUDNN_ATTENTION),
+def _both(inputs: Inputs) -> Prepared:
+    """The one differentiable call and autograd, as a user of it has them."""
+    leaves = [tensor.detach().requires_grad_() for tensor in (inputs.q, inputs.k, inputs.v)]
+
+    def call() -> tuple[Tensor, ...]:
+        with torch.enable_grad():
+            out = attention(*leaves, causal=inputs.shape.causal, implementation="flash_v2")
+        return torch.autograd.grad(out, leaves, inputs.dout)
+
+    return Prepared(call, _GRADIENTS, "attention() and autograd", capturable=False)
+
+
+def _flash_decoding(inputs: Inputs) -> Prepared:
+    q, k, v, causal, limits = inputs.q, inputs.k, inputs.v, inputs.shape.causal, limits_of(inputs.q.device)
+    config = choose_config(inputs.shape, limits, decode_configs(inputs.shape))
+    splits = choose_splits(inputs.shape, config, limits)
+
+    def call() -> tuple[Tensor, ...]:
+        return flash_decoding(q, k, v, causal=causal, splits=splits, config=config)
+
+    return Prepared(call, _OUTPUT, f"{config}, {splits} splits")
+
+
+def _decode_unsplit(inputs: Inputs) -> Prepared:
+    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
+    config = choose_config(inputs.shape, limits_of(q.device), unsplit_configs(inputs.shape))
+    busy = min(inputs.shape.batch * inputs.shape.query_heads, limits_of(q.device).sm_count)
+    called = f"{config}, {busy} SMs busy at most"
+    return Prepared(lambda: decode_unsplit(q, k, v, causal=causal, config=config), _OUTPUT, called)
+
+
+def _read_only(inputs: Inputs) -> Prepared:
+    k, v = inputs.k, inputs.v
+    right = parities_of(k, v)
+
+    def judge(given: tuple[Tensor, ...]) -> tuple[Judged, ...]:
+        wrong = int((given[0] != right).sum())
+        reason = f"{wrong} of {right.numel()} pieces were not read whole" if wrong else ""
+        return (Judged("parities", Verdict(correct=not wrong, reason=reason)),)
+
+    return Prepared(lambda: (read_only(k, v),), ("parities",), judge=judge)
+
+
+_OURS: dict[tuple[str, str], Prepare] = {
+    ("forward", "flash_v2"): _flash_v2,
+    ("forward", "flash_v1"): _flash_v1,
+    ("forward", "standard"): _standard,
+    ("forward", "attention"): _attention(gradients=False),
+    ("forward", "attention_with_gradients"): _attention(gradients=True),
+    ("backward", "flash_v2"): _backward(deterministic=False),
+    ("backward", "flash_v2_deterministic"): _backward(deterministic=True),
+    ("both", "flash_v2"): _both,
+    ("decode", "flash_decoding"): _flash_decoding,
+    ("decode", "decode_unsplit"): _decode_unsplit,
+    ("decode", "read_only"): _read_only,
 }
-
-
-def provider_of(name: str) -> Provider:
-    """The implementation of that id, one of results.IMPLEMENTATIONS or ON_REQUEST."""
-    return Provider(name, {**IMPLEMENTATIONS, **ON_REQUEST}[name], _PREPARE[name])
-
-
-def try_forward(
-    provider: Provider, q: Tensor, k: Tensor, v: Tensor, *, causal: bool
-) -> tuple[Prepared, Tensor]:
-    """Binds and runs an implementation once, which also compiles it: returns it with its output.
-
-    Raises NotAvailableError with the reason: our refusal, the warnings in which SDPA explains itself, or the
-    error.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            prepared = provider.prepare(q, k, v, causal)
-            out = prepared.forward()
-            if out.is_cuda:
-                torch.cuda.synchronize(out.device)
-        except torch.OutOfMemoryError as error:
-            raise NotAvailableError(f"out of memory: {_first_sentence(str(error))}") from error
-        except Exception as error:  # whatever an implementation raises costs its own row alone
-            reasons = [_first_sentence(str(warning.message)) for warning in caught]
-            told = [reason for reason in reasons if "not used because" not in reason]
-            raise NotAvailableError(" ".join(dict.fromkeys(told)) or _first_sentence(str(error))) from error
-    return prepared, out
-
-
-def _first_sentence(message: str) -> str:
-    """What a message says, without where in torch's source it was triggered."""
-    return re.sub(r"\s*\(Triggered internally at .*", "", message.strip(), flags=re.DOTALL).split("\n")[0]

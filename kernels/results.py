@@ -29,7 +29,12 @@ IMPLEMENTATIONS: Mapping[str, str] = MappingProxyType({"flash_v2": "FlashAttenti
 # What a forward run may name besides. V1 and standard attention are stages of the course, not rivals: V1
 # takes up to 14 times as long as V2 in a sweep, and standard attention 17 GB at its longest.
 ON_REQUEST: Mapping[str, str] = MappingProxyType(
-    {"flash_v1": "FlashAttention-1 in Triton", "standard": "Standard attention in Triton"}
+    {
+        "flash_v1": "FlashAttention-1 in Triton",
+        "standard": "Standard attention in Triton",
+        "attention": "Our one call",
+        "attention_with_gradients": "Our one call, keeping what gradients need",
+    }
 )
 # What a run in each direction may name.
 OFFERED: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -42,6 +47,7 @@ OFFERED: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "both": IMPLEMENTATIONS,
         "decode": {
             "flash_decoding": "Flash-Decoding in Triton",
+            "decode_unsplit": "Decode in Triton, one block for each head",
             **_SDPA,
             "read_only": "Keys and values read, nothing else",
         },

@@ -12,31 +12,43 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernels.bench import UNAVAILABLE_EXIT, main, plan_of
+from kernels.bench import UNAVAILABLE_EXIT, main
 from kernels.environment import why_unavailable
 from kernels.measure import Session, measure_problem
+from kernels.plan import plan_of
 from kernels.providers import provider_of
-from kernels.results import IMPLEMENTATIONS, ON_REQUEST, Unavailable, parse_line
-from kernels.timing import rotated
+from kernels.results import IMPLEMENTATIONS, OFFERED, ON_REQUEST, Unavailable, parse_line
+from kernels.timing import Captured, Sample, rotated
 from simulator.problem import AttentionShape
 
 ROOT = Path(__file__).parents[2]
 SHAPE = AttentionShape(20, 20, 16, causal=True, query_heads=2, kv_heads=2)
 
 
+PROBES = 2  # samples of each before its first round
+
+
 class FakeStopwatch:
-    """Says 1 ms, 2 ms, ... and keeps who was timed."""
+    """Says 1 ms, 2 ms, ... and keeps who was timed, and who was captured."""
 
-    def __init__(self):
-        self.timed = []
+    def __init__(self, host_us=10.0):
+        self.timed, self.captured = [], []
+        self.host_us = host_us
 
-    def repetitions_for(self, call):
+    def repetitions_for(self, once_ms):
         return 3
 
-    def sample_ms(self, call, *, repetitions):
-        assert repetitions == 3
+    def sample(self, call, *, repetitions):
         self.timed.append(call)
-        return float(len(self.timed))
+        return Sample(float(len(self.timed)), self.host_us)
+
+    def capture(self, call, *, repetitions):
+        assert repetitions == 3
+        self.captured.append(call)
+        return Captured(None, ())  # type: ignore[arg-type]
+
+    def replay_ms(self, captured):
+        return 0.5
 
 
 def lacking_here() -> Unavailable:
@@ -45,20 +57,22 @@ def lacking_here() -> Unavailable:
     return lacking
 
 
-def session_with(announce=lambda current: None, rounds=2):
+def session_with(announce=lambda current: None, rounds=2, **changed):
     return Session(
         run="r1",
         device=torch.device("cuda" if torch.cuda.is_available() else "cpu"),
         dtype=torch.float16,
         rounds=rounds,
-        stopwatch=FakeStopwatch(),  # type: ignore[arg-type]
+        stopwatch=changed.pop("stopwatch", FakeStopwatch()),
         monitor=SimpleNamespace(sm_clock_mhz=lambda: 1980),  # type: ignore[arg-type]
         announce=announce,
+        **changed,
     )
 
 
-def measured(names=("flash_v2", "math"), session=None):
-    return list(measure_problem(SHAPE, [provider_of(name) for name in names], session or session_with()))
+def measured(names=("flash_v2", "math"), session=None, *, direction="forward", shape=SHAPE):
+    providers = [provider_of(name, direction) for name in names]
+    return list(measure_problem(shape, providers, session or session_with(), direction=direction))
 
 
 def test_each_implementation_has_one_judged_result_with_a_sample_per_round():
@@ -75,8 +89,8 @@ def test_each_implementation_has_one_judged_result_with_a_sample_per_round():
 def test_implementations_take_turns_in_a_rotating_order():
     session = session_with(rounds=2)
     ours, math = measured(session=session)
-    assert ours.samples_ms == (1.0, 3.0)
-    assert math.samples_ms == (2.0, 4.0)
+    assert ours.samples_ms == (5.0, 7.0)
+    assert math.samples_ms == (6.0, 8.0)
 
 
 def test_nobody_always_begins_or_follows_the_same_one():
@@ -93,7 +107,7 @@ def test_one_that_cannot_run_leaves_the_others_their_numbers(monkeypatch):
     def exhausted(*_, **__):
         raise torch.OutOfMemoryError("Tried to allocate 64 GiB")
 
-    monkeypatch.setattr("kernels.providers.scaled_dot_product_attention", exhausted)
+    monkeypatch.setattr("kernels.sdpa.scaled_dot_product_attention", exhausted)
     failed, ours = measured()
     assert (failed.implementation, failed.samples_ms, failed.verdict) == ("math", (), None)
     assert failed.unavailable == "out of memory: Tried to allocate 64 GiB"
@@ -104,21 +118,103 @@ def test_one_that_fails_while_timed_is_dropped_and_says_why():
     session = session_with()
 
     def failing(call, *, repetitions):
-        if len(session.stopwatch.timed) == 1:
+        if len(session.stopwatch.timed) == 2 * PROBES + 1:
             session.stopwatch.timed.append(call)
             raise RuntimeError("CUDA error: an illegal memory access\nmore")
-        return FakeStopwatch.sample_ms(session.stopwatch, call, repetitions=repetitions)
+        return FakeStopwatch.sample(session.stopwatch, call, repetitions=repetitions)
 
-    session.stopwatch.sample_ms = failing
+    session.stopwatch.sample = failing
     ours, failed = measured(session=session)
     assert len(ours.samples_ms) == 2
     assert failed.unavailable == "CUDA error: an illegal memory access"
     assert not failed.samples_ms
 
 
+def test_what_is_too_slow_for_the_run_is_left_out_and_says_so():
+    session = session_with(longest_ms=3.5)
+    left_out, ours = sorted(measured(session=session), key=lambda result: result.implementation == "flash_v2")
+    assert len(ours.samples_ms) == 2
+    assert not left_out.samples_ms
+    assert left_out.unavailable == "left out: a launch takes 4 ms, over 4 ms"
+    assert left_out.verdict.correct
+
+
+def test_graphs_time_everyone_on_a_problem_where_the_host_would_show():
+    """One implementation by graph and its rival by events would not be the same measurement."""
+    session = session_with(stopwatch=FakeStopwatch(host_us=2500.0))
+    ours, math = measured(session=session)  # probed at 2 ms and 4 ms: only ours waits for the host
+    assert [result.timed_by for result in (ours, math)] == ["graph", "graph"]
+    assert ours.samples_ms == math.samples_ms == (0.5, 0.5)
+    assert ours.host_us == (2500.0, 2500.0)
+    assert [result.timed_by for result in measured()] == ["events", "events"]
+
+
+def test_what_cannot_be_captured_is_timed_by_events_and_says_so():
+    def refusing(call, *, repetitions):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    session = session_with(stopwatch=FakeStopwatch(host_us=1e6))
+    session.stopwatch.capture = refusing
+    assert [result.timed_by for result in measured(session=session)] == ["events", "events"]
+
+
+@pytest.mark.parametrize(
+    ("direction", "names", "tensors"),
+    [
+        ("forward", ("flash_v2", "flash_v1"), ("out", "lse")),
+        ("forward", ("attention", "attention_with_gradients"), ("out", "lse")),
+        ("forward", ("math", "standard"), ("out",)),
+        ("backward", ("flash_v2", "flash_v2_deterministic", "math"), ("dq", "dk", "dv")),
+        ("both", ("flash_v2", "math"), ("dq", "dk", "dv")),
+        ("decode", ("flash_decoding", "decode_unsplit"), ("out", "lse")),
+        ("decode", ("read_only",), ("parities",)),
+    ],
+)
+def test_every_tensor_that_an_implementation_gives_is_judged(direction, names, tensors):
+    shape = AttentionShape(1 if direction == "decode" else 17, 17, 16, query_heads=2, kv_heads=1)
+    for result in measured(names, session_with(rounds=1), direction=direction, shape=shape):
+        assert not result.unavailable, result
+        assert tuple(judged.tensor for judged in result.judged) == tensors
+        assert result.verdict.correct, result
+        assert result.direction == direction
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_one_wrong_gradient_is_red_by_its_name(monkeypatch, wrong):
+    from kernels.gradients import flash_v2_backward
+
+    def broken(*arguments, **options):
+        gradients = list(flash_v2_backward(*arguments, **options))
+        gradients[wrong] = gradients[wrong] * 1.01
+        return tuple(gradients)
+
+    monkeypatch.setattr("kernels.providers.flash_v2_backward", broken)
+    (result,) = measured(("flash_v2",), session_with(rounds=1), direction="backward")
+    assert not result.verdict.correct
+    assert result.verdict.reason.startswith(("dq", "dk", "dv")[wrong] + ": worst at")
+
+
+def test_one_wrong_log_sum_exp_is_red(monkeypatch):
+    def broken(q, k, v, *, causal, config):
+        from kernels.flash_v2 import flash_v2_forward
+
+        out, lse = flash_v2_forward(q, k, v, causal=causal, config=config)
+        return out, lse * 1.4427  # a base of two, read as natural (hard case C29)
+
+    monkeypatch.setattr("kernels.providers.flash_v2_forward", broken)
+    (result,) = measured(("flash_v2",))
+    assert result.verdict.reason.startswith("lse: worst at")
+
+
+def test_rows_that_see_no_key_have_a_log_sum_exp_that_is_right():
+    """Bottom-right causal with more queries than keys: the first rows see nothing, and say -inf."""
+    (result,) = measured(("flash_v2",), shape=AttentionShape(20, 5, 16, causal=True))
+    assert result.verdict.correct, result
+
+
 def test_a_wrong_kernel_is_red(monkeypatch):
     def wrong(q, k, v, *, causal, config):
-        return q * 0.5, None
+        return q * 0.5, q[..., 0].float()
 
     monkeypatch.setattr("kernels.providers.flash_v2_forward", wrong)
     (result,) = measured(names=("flash_v2",))
@@ -129,7 +225,7 @@ def test_an_output_that_is_not_written_is_red(monkeypatch):
     """What an unwritten output holds must not be the right output of whoever ran before."""
 
     def unwritten(q, k, v, *, causal, config):
-        return torch.full_like(q, float("nan")), None
+        return torch.full_like(q, float("nan")), q[..., 0].float()
 
     monkeypatch.setattr("kernels.providers.flash_v2_forward", unwritten)
     (result,) = measured(names=("flash_v2",))
@@ -137,7 +233,7 @@ def test_an_output_that_is_not_written_is_red(monkeypatch):
 
 
 def test_inputs_too_large_for_the_device_are_a_reason(monkeypatch):
-    def exhausted(*_):
+    def exhausted(*_, **__):
         raise torch.OutOfMemoryError("Tried to allocate 1 TiB")
 
     monkeypatch.setattr("kernels.measure.random_inputs", exhausted)
@@ -146,13 +242,13 @@ def test_inputs_too_large_for_the_device_are_a_reason(monkeypatch):
 
 def test_a_stop_acts_before_the_next_measurement():
     def announce(current):
-        if "round 1" in current and session.stopwatch.timed:
+        if "round 1" in current and len(session.stopwatch.timed) > 2 * PROBES:
             raise InterruptedError
 
     session = session_with(announce)
     with pytest.raises(InterruptedError):
         measured(session=session)
-    assert len(session.stopwatch.timed) == 1
+    assert len(session.stopwatch.timed) == 2 * PROBES + 1
 
 
 def run_bench(*arguments, **environment):
@@ -252,8 +348,24 @@ def test_a_bad_argument_is_a_sentence_and_exit_2(capsys, arguments, sentence):
 def test_a_sweep_leaves_out_what_must_be_asked_for():
     """FlashAttention-1 and standard attention would slow the live page down by far."""
     assert plan_of([]).implementations == tuple(IMPLEMENTATIONS)
-    asked = plan_of(["--implementations", "flash_v2,flash_v1,standard"]).implementations
+    asked = plan_of(["--implementations", ",".join(["flash_v2", *ON_REQUEST])]).implementations
     assert asked == ("flash_v2", *ON_REQUEST)
+
+
+@pytest.mark.parametrize("direction", ["backward", "both", "decode"])
+def test_every_other_direction_times_all_that_it_offers(direction):
+    assert plan_of(["--direction", direction]).implementations == tuple(OFFERED[direction])
+
+
+def test_a_decode_has_one_query_and_sees_every_key():
+    plan = plan_of(
+        ["--direction=decode", "--lengths=100,65", "--hidden=4096", "--head-dims=128", "--kv-heads=32,8"]
+    )
+    assert [(s.kv_heads, s.batch, s.key_len) for s in plan.shapes] == [
+        (32, 1, 100), (32, 1, 65), (32, 8, 100), (32, 8, 65),
+        (8, 1, 100), (8, 1, 65), (8, 8, 100), (8, 8, 65),
+    ]  # fmt: skip
+    assert all((s.query_len, s.query_heads, s.causal) == (1, 32, False) for s in plan.shapes)
 
 
 def test_the_plan_keeps_tokens_and_width():

@@ -3,10 +3,13 @@
 import pytest
 import torch
 
-from kernels.providers import NotAvailableError, provider_of, try_forward
+from kernels.inputs import Inputs
+from kernels.provider import NotAvailableError, try_once
+from kernels.providers import provider_of
 from kernels.reference import exact_attention, plain_attention
-from kernels.results import IMPLEMENTATIONS, ON_REQUEST
+from kernels.results import IMPLEMENTATIONS
 from kernels.verdict import judge
+from simulator.problem import MAX_HEAD_DIM, AttentionShape
 
 
 def random_qkv(generator, device, query_len, key_len, *, heads=(2, 2), head_dim=16, dtype=torch.float16):
@@ -16,11 +19,21 @@ def random_qkv(generator, device, query_len, key_len, *, heads=(2, 2), head_dim=
 
 WRONG_WHERE_A_ROW_SEES_NOTHING = ("efficient", "cudnn")  # seen on an H200; not ours to repair
 ALWAYS_THERE = ("flash_v2", "flash_v1", "standard", "math")
+FORWARD = (*IMPLEMENTATIONS, "flash_v1", "standard")
+
+
+def try_forward(name, q, k, v, *, causal):
+    batch, query_heads, query_len, head_dim = q.shape
+    shape = AttentionShape(
+        query_len, k.shape[2], min(head_dim, MAX_HEAD_DIM), causal=causal, batch=batch,
+        query_heads=query_heads, kv_heads=k.shape[1], element_bytes=q.element_size(),
+    )  # fmt: skip
+    return try_once(provider_of(name), Inputs(shape, q, k, v, dout=None))
 
 
 def assert_right_or_absent(name, q, k, v, *, causal):
     try:
-        _, out = try_forward(provider_of(name), q, k, v, causal=causal)
+        _, (out, *_) = try_forward(name, q, k, v, causal=causal)
     except NotAvailableError:
         if name in ALWAYS_THERE:
             raise
@@ -31,7 +44,7 @@ def assert_right_or_absent(name, q, k, v, *, causal):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("name", [*IMPLEMENTATIONS, *ON_REQUEST])
+@pytest.mark.parametrize("name", FORWARD)
 @pytest.mark.parametrize(("query_len", "key_len"), [(33, 33), (20, 40), (40, 20)])
 def test_who_runs_solves_the_bottom_right_problem(generator, device, name, query_len, key_len, causal):
     """D-2 (C07): is_causal is top-left where the lengths differ, so it must not be what is compared."""
@@ -41,7 +54,7 @@ def test_who_runs_solves_the_bottom_right_problem(generator, device, name, query
     assert_right_or_absent(name, q, k, v, causal=causal)
 
 
-@pytest.mark.parametrize("name", [*IMPLEMENTATIONS, *ON_REQUEST])
+@pytest.mark.parametrize("name", FORWARD)
 def test_query_heads_may_share_kv_heads(generator, device, name):
     q, k, v = random_qkv(generator, device, 33, 33, heads=(4, 2))
     assert_right_or_absent(name, q, k, v, causal=True)
@@ -52,29 +65,29 @@ def test_a_forced_backend_that_cannot_run_is_not_replaced(generator, device, nam
     """D-8 (C41): SDPA would fall back in silence, or raise and take the page with it."""
     q, k, v = random_qkv(generator, device, 20, 20, head_dim=520, dtype=torch.float64)
     with pytest.raises(NotAvailableError) as reason:
-        try_forward(provider_of(name), q, k, v, causal=False)
+        try_forward(name, q, k, v, causal=False)
     assert str(reason.value)
     assert "Triggered internally" not in str(reason.value)
 
 
 def test_our_own_refusal_is_its_reason(generator, device):
-    q, k, v = random_qkv(generator, device, 20, 20, dtype=torch.bfloat16)
-    for name in ("flash_v2", *ON_REQUEST):
-        with pytest.raises(NotAvailableError, match="q must be float16 or float32, got bfloat16"):
-            try_forward(provider_of(name), q, k, v, causal=False)
+    q, k, v = random_qkv(generator, device, 20, 20, dtype=torch.int16)
+    for name in ("flash_v2", "flash_v1", "standard", "attention"):
+        with pytest.raises(NotAvailableError, match="q must be float16, bfloat16 or float32.*, got int16"):
+            try_forward(name, q, k, v, causal=False)
 
 
 def test_running_out_of_memory_is_a_reason(generator, device, monkeypatch):
     def exhausted(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 64.00 GiB.\nmore")
 
-    monkeypatch.setattr("kernels.providers.scaled_dot_product_attention", exhausted)
+    monkeypatch.setattr("kernels.sdpa.scaled_dot_product_attention", exhausted)
     with pytest.raises(NotAvailableError, match=r"out of memory: .*64\.00 GiB"):
-        try_forward(provider_of("math"), *random_qkv(generator, device, 20, 20), causal=False)
+        try_forward("math", *random_qkv(generator, device, 20, 20), causal=False)
 
 
 @pytest.mark.gpu
 def test_flash_refuses_float32_with_a_reason(generator, device):
     q, k, v = random_qkv(generator, device, 20, 20, head_dim=64, dtype=torch.float32)
     with pytest.raises(NotAvailableError, match="dtype"):
-        try_forward(provider_of("flash"), q, k, v, causal=False)
+        try_forward("flash", q, k, v, causal=False)

@@ -200,7 +200,7 @@ def test_a_bad_address_is_a_sentence_and_the_nearest_valid_page(
 def test_the_arguments_are_those_the_bench_takes_and_describe_what_is_selected() -> None:
     settings = Settings(head_dim="64", causal=False, longest="2048", math=False)
     program = (
-        "import sys; from kernels.bench import plan_of; plan = plan_of(sys.argv[1:]);"
+        "import sys; from kernels.plan import plan_of; plan = plan_of(sys.argv[1:]);"
         "print([(s.query_len, s.head_dim, s.causal) for s in plan.shapes], plan.dtype, plan.implementations)"
     )
     command = [sys.executable, "-c", program, *arguments(settings)]

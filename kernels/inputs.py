@@ -1,0 +1,85 @@
+"""A problem as tensors: random inputs, and what is right for each tensor that an implementation gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from kernels.reference import (
+    exact_attention,
+    exact_gradients,
+    plain_attention,
+    plain_gradients,
+    summed_by_gradients,
+)
+from simulator.problem import AttentionShape
+
+_SEED = 2307_08691  # FlashAttention-2's number on arXiv
+GRADIENT_DIRECTIONS = ("backward", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The tensors of one problem. `dout` is made once and shared by all, since a gradient made like an output
+    would have that output's strides, and so other values (hard case C27); None where none is asked for.
+    """
+
+    shape: AttentionShape
+    q: Tensor  # [batch, query_heads, query_len, head_dim]
+    k: Tensor  # [batch, kv_heads, key_len, head_dim]
+    v: Tensor
+    dout: Tensor | None  # like q
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What is right for one tensor, and the yardstick (kernels.verdict)."""
+
+    tensor: str  # "out", "lse", "dq", "dk" or "dv"
+    exact: Tensor  # in float64
+    plain: Tensor  # what a plain implementation of the same precision makes of it
+    summed: Tensor  # what it is a weighted mean or a sum of
+
+
+def random_inputs(
+    shape: AttentionShape, direction: str, *, device: torch.device, dtype: torch.dtype
+) -> Inputs:
+    """Standard normal q, k, v and dout, the same for a problem in every run."""
+    generator = torch.Generator(device).manual_seed(_SEED)
+    query_shape = (shape.batch, shape.query_heads, shape.query_len, shape.head_dim)
+    key_shape = (shape.batch, shape.kv_heads, shape.key_len, shape.head_dim)
+
+    def normal(size: tuple[int, ...]) -> Tensor:
+        return torch.randn(size, generator=generator, device=device, dtype=dtype)
+
+    q, k, v = normal(query_shape), normal(key_shape), normal(key_shape)
+    return Inputs(shape, q, k, v, dout=normal(query_shape) if direction in GRADIENT_DIRECTIONS else None)
+
+
+def references_of(inputs: Inputs) -> tuple[Reference, ...]:
+    """The float64 truth and the yardstick of out and lse, or of the gradients where there is a dout; empty
+    where there is no memory for them: then nothing is judged.
+    """
+    try:
+        return _of_output(inputs) if inputs.dout is None else _of_gradients(inputs, inputs.dout)
+    except torch.OutOfMemoryError:
+        return ()
+
+
+def _of_output(inputs: Inputs) -> tuple[Reference, ...]:
+    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
+    exact, exact_lse = exact_attention(q, k, v, causal=causal)
+    plain, _ = plain_attention(q, k, v, causal=causal)
+    _, plain_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal)  # an lse is float32
+    return Reference("out", exact, plain, v), Reference("lse", exact_lse, plain_lse, exact_lse)
+
+
+def _of_gradients(inputs: Inputs, dout: Tensor) -> tuple[Reference, ...]:
+    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
+    exact = exact_gradients(q, k, v, dout, causal=causal)
+    plain = plain_gradients(q, k, v, dout, causal=causal)
+    out, lse = exact_attention(q, k, v, causal=causal)
+    summed = summed_by_gradients(q, k, v, out.to(q.dtype), lse.float(), dout)
+    return tuple(map(Reference, ("dq", "dk", "dv"), exact, plain, summed))
