@@ -21,7 +21,7 @@ export function createInspector(host, texts, { ask, follow, wayTo }) {
       host.classList.add("inspecting");
       if (!card.childElementCount) drawWaiting();
       card.querySelector("h2").focus({ preventScroll: true });
-      card.scrollIntoView({ block: "nearest" });
+      state.arrives = true;
     },
     /** Motion has stopped: the numbers of another step are asked for. */
     rest() {
@@ -68,6 +68,8 @@ export function createInspector(host, texts, { ask, follow, wayTo }) {
     drawArithmetic(ofStep, answer);
     for (const note of answer.notes) htmlNode(ofStep, "p", "note", note);
     card.querySelector(`[data-keeps="${focused || "title"}"]`)?.focus({ preventScroll: true });
+    if (state.arrives) card.scrollIntoView({ block: "nearest" });
+    state.arrives = false;
   }
 
   function drawHead(parent, answer) {
