@@ -10,7 +10,7 @@ from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
 from pages.shared.tile_movement.answers import draw_answers
-from pages.shared.tile_movement.player_data import player_data
+from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.settings import (
     NOTHING,
     TileSettings,
@@ -88,6 +88,7 @@ def _draw_player(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> N
         clock=clock_of(settings),
         time=time_of(settings),
         key=f"{page.language} {without_place(settings)}",
+        host=Host.PAGE,
     )
     callbacks = {f"on_{name}_change": partial(_remember, name, field) for name, field in REPORTED.items()}
     mount(player.ASSET, data, key=PLAYER, **callbacks)

@@ -13,7 +13,7 @@ import pytest
 from pages.shared.frame import existing_pages
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = {"simulator", "viz", "kernels", "pages", "app"}
+OURS = {"simulator", "viz", "kernels", "pages", "notebooks", "app"}
 RUNS_ON_GPU = {"torch", "triton"}
 ABSENT_IN_THE_WALKTHROUGH = ("torch", "triton", "distributed")
 
@@ -98,6 +98,16 @@ def test_importing_viz_loads_neither_streamlit_nor_torch() -> None:
 def test_importing_what_pages_share_loads_no_torch() -> None:
     shared = [module for module in modules_of("pages") if module.startswith("pages.shared.")]
     assert loaded_after("\n".join(f"import {module}" for module in shared)).isdisjoint(RUNS_ON_GPU)
+
+
+def test_a_notebook_loads_neither_streamlit_nor_torch() -> None:
+    statements = "\n".join(f"import {module}" for module in modules_of("notebooks"))
+    assert loaded_after(statements).isdisjoint(RUNS_ON_GPU | {"streamlit"})
+
+
+def test_nothing_else_needs_what_a_notebook_needs() -> None:
+    for package in OURS - {"notebooks"}:
+        assert outside_imports(package).isdisjoint({"notebooks", "anywidget", "traitlets"})
 
 
 def test_the_results_of_kernels_are_read_without_torch() -> None:

@@ -1,8 +1,8 @@
-// Keys: they act anywhere on the page, except where a field or another control has use for them.
+// Keys: they act anywhere on a page that is the player's, or only inside it, except where a field or another control has use for them.
 const TAKEN_BY = "input, textarea, select, [contenteditable], [role=combobox], [role=listbox], [role=radiogroup], dialog";
 const PRESSED_BY = "button, a, summary, [role=button], [role=tab]";
 
-export function bindKeys(host, player) {
+export function bindKeys(host, player, everywhere) {
   const actions = {
     " ": () => player.toggle(),
     ArrowLeft: (event) => (event.shiftKey ? player.moveOuter(false) : player.moveBy(-1)),
@@ -18,7 +18,9 @@ export function bindKeys(host, player) {
   const onKey = (event) => {
     if (!host.isConnected) return window.removeEventListener("keydown", onKey);
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    const [target] = event.composedPath();
+    const path = event.composedPath();
+    const [target] = path;
+    if (!everywhere && !path.includes(host)) return;
     const act = actions[event.key];
     if (!act || !(target instanceof Element) || target.closest(TAKEN_BY)) return;
     if (event.key === " " && target.closest(PRESSED_BY)) return;

@@ -17,6 +17,7 @@ import { bindKeys } from "./keys.js";
 
 const REDUCED_STOPS_PER_S = 4;
 const LONGEST_FRAME_MS = 100; // a tab that was hidden does not leap
+const [PAGE, NOTEBOOK] = ["page", "notebook"]; // hosts that differ from others
 const REPORT_AFTER_MS = 400;
 const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a place is reported on each clock
 
@@ -63,7 +64,7 @@ export function createPlayer(root, data, options = {}) {
   if (compares) createClockChoice(host, clock, data.texts, options.changeClock);
   const ledger = createLedger(host, walks, data);
   createPictureButtons(host, data.texts, frameToSave);
-  const unbindKeys = bindKeys(host, api);
+  const unbindKeys = bindKeys(host, api, data.host !== NOTEBOOK);
   const observer = new ResizeObserver(() => (host.isConnected ? (resize(), draw()) : destroy()));
   observer.observe(host);
   transport.setSpeed(state.speed);
@@ -278,7 +279,8 @@ export function render(root, data, report) {
     const name = PLACE_NAMES[clock];
     root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before, ask });
   };
-  const ask = (question) => window.dispatchEvent(new CustomEvent("fa-ask", { detail: question }));
+  const asks = (question) => window.dispatchEvent(new CustomEvent("fa-ask", { detail: question }));
+  const ask = data.host === PAGE ? asks : undefined;
   const changeClock = (clock) => {
     report("clock", clock);
     start(clock);

@@ -6,6 +6,7 @@ Knows nothing of Streamlit, so that any host may call it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from simulator.gpu import GpuSpec
@@ -26,10 +27,21 @@ from viz.player.texts import TEXT_NAMES, TEXT_PLACEHOLDERS
 
 NOTES = 3
 Say = Callable[..., str]  # the string of a catalogue key, with its placeholders filled
+STEPS, BYTES, TIME = CLOCKS = ("steps", "bytes", "time")  # what time can run in, by the player's names
+
+
+class Host(StrEnum):
+    """Who shows the player. A page leaves it all keys and answers its questions; a file answers none."""
+
+    PAGE = "page"
+    FILE = "file"
+    NOTEBOOK = "notebook"  # keys act only inside the player
+
+
 
 
 def player_data(
-    say: Say, walks: Sequence[Walk], gpu: GpuSpec, *, clock: str, time: int, key: str
+    say: Say, walks: Sequence[Walk], gpu: GpuSpec, *, clock: str, time: int, key: str, host: Host
 ) -> dict[str, Any]:
     """Data for `render` of `viz/player`: one walk, or two of one problem; `time` is a place on `clock`.
 
@@ -46,6 +58,7 @@ def player_data(
         "time": time,
         "key": key,
         "rules": [rules_payload(walk.trace.shape, walk.trace.tile) for walk in walks],
+        "host": host,
         "inspector": _inspector_texts(say),
     }
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.shared.address import Complaint, choice, flag, integer, rules_of
 from pages.shared.cached import WALKS, cached_trace, cached_walk
+from pages.shared.tile_movement.player_data import BYTES, CLOCKS, STEPS, TIME
 from simulator.gpu import GPUS, gpu_named
 from simulator.problem import MAX_HEAD_DIM, AttentionShape, TileShape, v1_tile
 from simulator.step_time import walk_time_fs
@@ -31,7 +32,6 @@ MAX_STEP = 10**9  # the walk sets the true limit
 MAX_BYTES = 10**15  # as above
 MAX_FS = 10**17  # as above
 NOTHING = "none"
-BYTES, STEPS, TIME = "bytes", "steps", "time"
 PLACES = ("step", "moved_bytes", "modelled_fs")  # where the player stands, on each clock
 PLACE_SHOWN = "tile_movement.place-shown"
 Resolved = tuple["TileSettings", list[Complaint]]
@@ -43,7 +43,7 @@ class TileSettings:
 
     walk: str = choice("flash_v1", tuple(WALKS), name="walk")
     beside: str = choice("flash_v2", (*WALKS, NOTHING), name="beside")
-    clock: str = choice(BYTES, (BYTES, STEPS, TIME), name="clock")
+    clock: str = choice(BYTES, CLOCKS, name="clock")
     query_len: int = integer(1_024, name="n", minimum=1, maximum=MAX_LENGTH)
     key_len: int = integer(0, name="keys", minimum=0, maximum=MAX_LENGTH)
     head_dim: int = integer(64, name="d", minimum=1, maximum=MAX_HEAD_DIM)

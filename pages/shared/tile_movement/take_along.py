@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.shared.address import write_address
 from pages.shared.frame import Page
-from pages.shared.tile_movement.player_data import player_data
+from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.settings import TileSettings, clock_of, problem_of, shown_walks, time_of
 from simulator.gpu import gpu_named
 from viz.player.scene import Walk
@@ -60,7 +60,9 @@ def public_address() -> str:
 def walk_file(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> str:
     """The walks as one HTML file that stands where the page stands."""
     gpu = gpu_named(settings.gpu)
-    data = player_data(page.text, walks, gpu, clock=clock_of(settings), time=time_of(settings), key="file")
+    data = player_data(
+        page.text, walks, gpu, clock=clock_of(settings), time=time_of(settings), key="file", host=Host.FILE
+    )
     return standalone_html(
         data, _file_text(page, settings), link=link_to_state(page, settings) if public_address() else ""
     )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pages.shared.catalogue import LANGUAGES, translate
-from pages.shared.tile_movement.player_data import player_data
+from pages.shared.tile_movement.player_data import Host, player_data
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2
 from simulator.gpu import gpu_named
 from viz.packing import script_of, style_of
@@ -33,7 +33,7 @@ def data_in(language: str = "en") -> dict[str, Any]:
         return translate(language, key, **values)
 
     walks = [walk_of(trace) for trace in TRACES]
-    return player_data(say, walks, gpu_named("h200"), clock="bytes", time=0, key="file")
+    return player_data(say, walks, gpu_named("h200"), clock="bytes", time=0, key="file", host=Host.FILE)
 
 
 def parts_of(page: str) -> list[bytes]:

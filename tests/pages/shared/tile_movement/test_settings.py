@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from pages.shared.cached import WALKS, cached_trace
+from pages.shared.tile_movement.player_data import BYTES, STEPS
 from pages.shared.tile_movement.settings import (
-    BYTES,
     NOTHING,
-    STEPS,
     TileSettings,
     clock_of,
     problem_of,
