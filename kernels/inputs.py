@@ -1,8 +1,10 @@
-"""A problem as tensors: random inputs, and what is right for each tensor that an implementation gives."""
+"""A problem as tensors: random inputs, and the verdict on each tensor that an implementation gives."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import torch
 from torch import Tensor
@@ -14,6 +16,8 @@ from kernels.reference import (
     plain_gradients,
     summed_by_gradients,
 )
+from kernels.results import Judged, Verdict
+from kernels.verdict import judge
 from simulator.problem import AttentionShape
 
 _SEED = 2307_08691  # FlashAttention-2's number on arXiv
@@ -68,18 +72,41 @@ def references_of(inputs: Inputs) -> tuple[Reference, ...]:
         return ()
 
 
+def judge_by(
+    references: Sequence[Reference], gives: Sequence[str], given: Sequence[Tensor]
+) -> tuple[Judged, ...]:
+    """The verdict on each of the tensors, named by `gives`, that there is a reference for."""
+    return tuple(
+        Judged(name, _verdict_on(tensor, right))
+        for name, tensor in zip(gives, given, strict=True)
+        for right in references
+        if right.tensor == name
+    )
+
+
+def _verdict_on(tensor: Tensor, right: Reference) -> Verdict:
+    """The verdict on a tensor. The log-sum-exp of a row that sees no key is -inf, and is right so."""
+    unseeing = right.exact == -inf
+    if right.tensor == "lse" and tensor.shape == right.exact.shape and bool(unseeing.any()):
+        tensor = torch.where(unseeing, torch.where(tensor == -inf, 0.0, torch.nan), tensor)
+        exact, plain = (t.masked_fill(unseeing, 0.0) for t in (right.exact, right.plain))
+        return judge(tensor, exact, plain, summed=exact)
+    return judge(tensor, right.exact, right.plain, summed=right.summed)
+
+
 def _of_output(inputs: Inputs) -> tuple[Reference, ...]:
-    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
-    exact, exact_lse = exact_attention(q, k, v, causal=causal)
-    plain, _ = plain_attention(q, k, v, causal=causal)
-    _, plain_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal)  # an lse is float32
+    q, k, v, causal, window = inputs.q, inputs.k, inputs.v, inputs.shape.causal, inputs.shape.window
+    exact, exact_lse = exact_attention(q, k, v, causal=causal, window=window)
+    plain, _ = plain_attention(q, k, v, causal=causal, window=window)
+    single = q.float(), k.float(), v.float()  # a log-sum-exp is float32
+    _, plain_lse = plain_attention(*single, causal=causal, window=window)
     return Reference("out", exact, plain, v), Reference("lse", exact_lse, plain_lse, exact_lse)
 
 
 def _of_gradients(inputs: Inputs, dout: Tensor) -> tuple[Reference, ...]:
-    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
-    exact = exact_gradients(q, k, v, dout, causal=causal)
-    plain = plain_gradients(q, k, v, dout, causal=causal)
-    out, lse = exact_attention(q, k, v, causal=causal)
+    q, k, v, causal, window = inputs.q, inputs.k, inputs.v, inputs.shape.causal, inputs.shape.window
+    exact = exact_gradients(q, k, v, dout, causal=causal, window=window)
+    plain = plain_gradients(q, k, v, dout, causal=causal, window=window)
+    out, lse = exact_attention(q, k, v, causal=causal, window=window)
     summed = summed_by_gradients(q, k, v, out.to(q.dtype), lse.float(), dout)
     return tuple(map(Reference, ("dq", "dk", "dv"), exact, plain, summed))

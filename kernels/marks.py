@@ -72,6 +72,14 @@ MARKS: tuple[Mark, ...] = (
         0.97,
         kv_gb=(4.0, float("inf")),
     ),
+    SpeedMark(
+        "fp8 forward, beside our fp16",
+        "forward",
+        "flash_v2_fp8",
+        "flash_v2",
+        1.4,
+        dtype="float8_e4m3fn",
+    ),
     HostMark("host time of a call", "forward", "attention", 40.0),
     HostMark(
         "host time of a call that keeps what gradients need", "forward", "attention_with_gradients", 80.0

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import torch
-from torch import Tensor
 
 from kernels.clocks import GpuMonitor
-from kernels.inputs import Inputs, Reference, random_inputs, references_of
+from kernels.inputs import Inputs, judge_by, random_inputs, references_of
 from kernels.provider import NotAvailableError, Prepared, Provider, try_once
 from kernels.results import BenchResult, Judged, Verdict
 from kernels.timing import Captured, Sample, Stopwatch, rotated
-from kernels.verdict import judge
 from simulator.problem import AttentionShape
 
 _QUICK_MS = 10.0  # what is probed more than once
@@ -139,7 +137,8 @@ def measure_problem(
         except NotAvailableError as reason:
             yield replace(blank, unavailable=str(reason))
             continue
-        contenders.append(_Contender(blank, prepared, _judged(prepared, given, references)))
+        judged = prepared.judge(given) if prepared.judge else judge_by(references, prepared.gives, given)
+        contenders.append(_Contender(blank, prepared, judged))
         del given
     del references
     torch.cuda.empty_cache()
@@ -158,33 +157,13 @@ def measure_problem(
 
 def problem_text(shape: AttentionShape) -> str:
     """The problem in a few words: 4096 x 4096 d64 causal."""
-    return f"{shape.query_len} x {shape.key_len} d{shape.head_dim} {'causal' if shape.causal else 'full'}"
+    mask = f"window {shape.window}" if shape.window else "causal" if shape.causal else "full"
+    return f"{shape.query_len} x {shape.key_len} d{shape.head_dim} {mask}"
 
 
 def plain_name(dtype: torch.dtype) -> str:
     """float16 for torch.float16."""
     return str(dtype).removeprefix("torch.")
-
-
-def _judged(
-    prepared: Prepared, given: tuple[Tensor, ...], references: Sequence[Reference]
-) -> tuple[Judged, ...]:
-    """The verdict on each tensor that there is a reference for."""
-    if prepared.judge is not None:
-        return prepared.judge(given)
-    named = zip(prepared.gives, given, strict=True)
-    pairs = [(tensor, right) for name, tensor in named for right in references if right.tensor == name]
-    return tuple(Judged(right.tensor, judge_by(tensor, right)) for tensor, right in pairs)
-
-
-def judge_by(tensor: Tensor, right: Reference) -> Verdict:
-    """The verdict on a tensor. The log-sum-exp of a row that sees no key is -inf, and is right so."""
-    unseeing = right.exact == -inf
-    if right.tensor == "lse" and tensor.shape == right.exact.shape and bool(unseeing.any()):
-        tensor = torch.where(unseeing, torch.where(tensor == -inf, 0.0, torch.nan), tensor)
-        exact, plain = (t.masked_fill(unseeing, 0.0) for t in (right.exact, right.plain))
-        return judge(tensor, exact, plain, summed=exact)
-    return judge(tensor, right.exact, right.plain, summed=right.summed)
 
 
 def _verdict_on(judged: Sequence[Judged]) -> Verdict | None:

@@ -37,6 +37,7 @@ def _parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--lengths", default="1024,2048,4096,8192,16384", help="of queries and keys")
     parser.add_argument("--head-dims", default="64,128")
     parser.add_argument("--causal", choices=("no", "yes", "both"), default="both")
+    parser.add_argument("--window", type=int, help="keys that a query sees at most, under a causal mask")
     parser.add_argument("--dtype", choices=tuple(ELEMENT_BYTES), default="float16")
     parser.add_argument(
         "--tokens", type=int, default=16384, help="batch x length; at least one batch is taken"
@@ -99,6 +100,7 @@ def _shapes(asked: argparse.Namespace) -> Iterator[AttentionShape]:
             key_len=length,
             head_dim=head_dim,
             causal=causal,
+            window=asked.window if causal else None,
             batch=batch or max(1, tokens // length),
             query_heads=heads,
             kv_heads=shared or heads,

@@ -13,6 +13,7 @@ from torch import Tensor
 from kernels.inputs import Inputs
 from kernels.results import Judged
 
+OUTPUT, GRADIENTS = ("out", "lse"), ("dq", "dk", "dv")  # the names of what an implementation gives
 Judge = Callable[[tuple[Tensor, ...]], tuple[Judged, ...]]
 
 
@@ -25,7 +26,7 @@ class Prepared:
     """An implementation bound to its inputs: what is not part of the call itself is done."""
 
     call: Callable[[], tuple[Tensor, ...]]
-    gives: tuple[str, ...]  # the names of what it returns: "out" and "lse", or "dq", "dk" and "dv"
+    gives: tuple[str, ...]  # the names of what it returns: OUTPUT, its first one alone, or GRADIENTS
     config: str = ""  # tile, warps and stages of our own kernels; how SDPA was given the problem
     capturable: bool = True  # in a CUDA graph; autograd's graphs are built on a stream of their own
     dtype: torch.dtype | None = None  # what it computes in, where that is not the dtype of the inputs

@@ -4,6 +4,9 @@ substituted.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -22,15 +25,14 @@ from kernels.configs import (
 from kernels.flash_decoding import choose_splits, decode_unsplit, flash_decoding
 from kernels.flash_v1 import flash_v1_forward
 from kernels.flash_v2 import flash_v2_forward
+from kernels.float8 import prepare_flash_v2_fp8, prepare_transpose
 from kernels.gradients import flash_v2_backward
 from kernels.inputs import Inputs
-from kernels.provider import Prepare, Prepared, Provider
+from kernels.provider import GRADIENTS, OUTPUT, Prepare, Prepared, Provider
 from kernels.read_only import parities_of, read_only
 from kernels.results import OFFERED, Judged, Verdict
 from kernels.sdpa import BACKENDS, sdpa
 from kernels.standard import standard_forward
-
-_OUTPUT, _GRADIENTS = ("out", "lse"), ("dq", "dk", "dv")
 
 
 def provider_of(name: str, direction: str = "forward") -> Provider:
@@ -40,40 +42,20 @@ def provider_of(name: str, direction: str = "forward") -> Provider:
 
 
 def _flash_v2(inputs: Inputs) -> Prepared:
-    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
-    config = choose_config(inputs.shape, limits_of(q.device))
-    return Prepared(lambda: flash_v2_forward(q, k, v, causal=causal, config=config), _OUTPUT, str(config))
+    config = choose_config(inputs.shape, limits_of(inputs.q.device))
+    return Prepared(partial(flash_v2_forward, **_posed(inputs), config=config), OUTPUT, str(config))
 
 
 def _flash_v1(inputs: Inputs) -> Prepared:
-    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
-    configs = flash_v1_configs(inputs.shape)
-    config = choose_config(inputs.shape, limits_of(q.device), configs, bound=flash_v1_shared_bytes)
-    return Prepared(lambda: flash_v1_forward(q, k, v, causal=causal, config=config), _OUTPUT, str(config))
+    limits, configs = limits_of(inputs.q.device), flash_v1_configs(inputs.shape)
+    config = choose_config(inputs.shape, limits, configs, bound=flash_v1_shared_bytes)
+    return Prepared(partial(flash_v1_forward, **_posed(inputs), config=config), OUTPUT, str(config))
 
 
 def _standard(inputs: Inputs) -> Prepared:
-    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
-    config = choose_config(inputs.shape, limits_of(q.device), bound=standard_shared_bytes)
-    return Prepared(lambda: (standard_forward(q, k, v, causal=causal, config=config),), ("out",), str(config))
-
-
-def _backward(*, deterministic: bool) -> Prepare:
-    def prepare(inputs: Inputs) -> Prepared:
-        q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
-        assert inputs.dout is not None
-        dout, configs = inputs.dout, backward_configs(inputs.shape)
-        config = choose_config(inputs.shape, limits_of(q.device), configs, bound=backward_shared_bytes)
-        out, lse = flash_v2_forward(q, k, v, causal=causal)
-
-        def call() -> tuple[Tensor, ...]:
-            return flash_v2_backward(
-                q, k, v, out, lse, dout, causal=causal, deterministic=deterministic, config=config
-            )
-
-        return Prepared(call, _GRADIENTS, str(config))
-
-    return prepare
+    config = choose_config(inputs.shape, limits_of(inputs.q.device), bound=standard_shared_bytes)
+    forward = partial(standard_forward, **_posed(inputs), config=config)
+    return Prepared(lambda: (forward(),), OUTPUT[:1], str(config))
 
 
 def _attention(*, gradients: bool) -> Prepare:
@@ -86,7 +68,21 @@ def _attention(*, gradients: bool) -> Prepare:
             with torch.set_grad_enabled(gradients):
                 return attention(*tensors, causal=inputs.shape.causal, return_lse=True)
 
-        return Prepared(call, _OUTPUT, "attention()", capturable=not gradients)
+        return Prepared(call, OUTPUT, "attention()", capturable=not gradients)
+
+    return prepare
+
+
+def _backward(*, deterministic: bool) -> Prepare:
+    def prepare(inputs: Inputs) -> Prepared:
+        limits, configs = limits_of(inputs.q.device), backward_configs(inputs.shape)
+        config = choose_config(inputs.shape, limits, configs, bound=backward_shared_bytes)
+        posed = _posed(inputs)
+        out, lse = flash_v2_forward(**posed)
+        assert inputs.dout is not None
+        backward = partial(flash_v2_backward, **posed, out=out, lse=lse, dout=inputs.dout)
+        call = partial(backward, deterministic=deterministic, config=config)
+        return Prepared(call, GRADIENTS, str(config))
 
     return prepare
 
@@ -100,44 +96,48 @@ def _both(inputs: Inputs) -> Prepared:
             out = attention(*leaves, causal=inputs.shape.causal, implementation="flash_v2")
         return torch.autograd.grad(out, leaves, inputs.dout)
 
-    return Prepared(call, _GRADIENTS, "attention() and autograd", capturable=False)
+    return Prepared(call, GRADIENTS, "attention() and autograd", capturable=False)
 
 
 def _flash_decoding(inputs: Inputs) -> Prepared:
-    q, k, v, causal, limits = inputs.q, inputs.k, inputs.v, inputs.shape.causal, limits_of(inputs.q.device)
+    limits = limits_of(inputs.q.device)
     config = choose_config(inputs.shape, limits, decode_configs(inputs.shape))
     splits = choose_splits(inputs.shape, config, limits)
-
-    def call() -> tuple[Tensor, ...]:
-        return flash_decoding(q, k, v, causal=causal, splits=splits, config=config)
-
-    return Prepared(call, _OUTPUT, f"{config}, {splits} splits")
+    call = partial(flash_decoding, **_posed(inputs), splits=splits, config=config)
+    return Prepared(call, OUTPUT, f"{config}, {splits} splits")
 
 
 def _decode_unsplit(inputs: Inputs) -> Prepared:
-    q, k, v, causal = inputs.q, inputs.k, inputs.v, inputs.shape.causal
-    config = choose_config(inputs.shape, limits_of(q.device), unsplit_configs(inputs.shape))
-    busy = min(inputs.shape.batch * inputs.shape.query_heads, limits_of(q.device).sm_count)
-    called = f"{config}, {busy} SMs busy at most"
-    return Prepared(lambda: decode_unsplit(q, k, v, causal=causal, config=config), _OUTPUT, called)
+    limits, shape = limits_of(inputs.q.device), inputs.shape
+    config = choose_config(shape, limits, unsplit_configs(shape))
+    busy = min(shape.batch * shape.query_heads, limits.sm_count)
+    call = partial(decode_unsplit, **_posed(inputs), config=config)
+    return Prepared(call, OUTPUT, f"{config}, at most {busy} of {limits.sm_count} SMs busy")
 
 
 def _read_only(inputs: Inputs) -> Prepared:
-    k, v = inputs.k, inputs.v
-    right = parities_of(k, v)
+    right = parities_of(inputs.k, inputs.v)
 
     def judge(given: tuple[Tensor, ...]) -> tuple[Judged, ...]:
         wrong = int((given[0] != right).sum())
         reason = f"{wrong} of {right.numel()} pieces were not read whole" if wrong else ""
         return (Judged("parities", Verdict(correct=not wrong, reason=reason)),)
 
-    return Prepared(lambda: (read_only(k, v),), ("parities",), judge=judge)
+    return Prepared(lambda: (read_only(inputs.k, inputs.v),), ("parities",), judge=judge)
+
+
+def _posed(inputs: Inputs) -> dict[str, Any]:
+    """What every launcher of ours takes of a problem."""
+    shape = inputs.shape
+    return {"q": inputs.q, "k": inputs.k, "v": inputs.v, "causal": shape.causal, "window": shape.window}
 
 
 _OURS: dict[tuple[str, str], Prepare] = {
     ("forward", "flash_v2"): _flash_v2,
     ("forward", "flash_v1"): _flash_v1,
     ("forward", "standard"): _standard,
+    ("forward", "flash_v2_fp8"): prepare_flash_v2_fp8,
+    ("forward", "transpose_v_fp8"): prepare_transpose,
     ("forward", "attention"): _attention(gradients=False),
     ("forward", "attention_with_gradients"): _attention(gradients=True),
     ("backward", "flash_v2"): _backward(deterministic=False),

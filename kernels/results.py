@@ -32,6 +32,8 @@ ON_REQUEST: Mapping[str, str] = MappingProxyType(
     {
         "flash_v1": "FlashAttention-1 in Triton",
         "standard": "Standard attention in Triton",
+        "flash_v2_fp8": "FlashAttention-2 in Triton, fp8",
+        "transpose_v_fp8": "V transposed for fp8",
         "attention": "Our one call",
         "attention_with_gradients": "Our one call, keeping what gradients need",
     }

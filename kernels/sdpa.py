@@ -11,7 +11,7 @@ from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention
 
 from kernels.inputs import Inputs
-from kernels.provider import Prepare, Prepared
+from kernels.provider import GRADIENTS, OUTPUT, Prepare, Prepared
 
 BACKENDS = {
     "math": SDPBackend.MATH,
@@ -31,7 +31,7 @@ def sdpa(name: str, direction: str) -> Prepare:
 
 def _forward(inputs: Inputs, backend: SDPBackend) -> Prepared:
     attend = _attend(inputs, backend)
-    return Prepared(lambda: (attend(inputs.q, inputs.k, inputs.v),), ("out",), _config(inputs))
+    return Prepared(lambda: (attend(inputs.q, inputs.k, inputs.v),), OUTPUT[:1], _config(inputs))
 
 
 def _backward(inputs: Inputs, backend: SDPBackend) -> Prepared:
@@ -43,7 +43,7 @@ def _backward(inputs: Inputs, backend: SDPBackend) -> Prepared:
     def call() -> tuple[Tensor, ...]:
         return torch.autograd.grad(out, leaves, inputs.dout, retain_graph=True)
 
-    return Prepared(call, ("dq", "dk", "dv"), _config(inputs), capturable=False)
+    return Prepared(call, GRADIENTS, _config(inputs), capturable=False)
 
 
 def _both(inputs: Inputs, backend: SDPBackend) -> Prepared:
@@ -54,7 +54,7 @@ def _both(inputs: Inputs, backend: SDPBackend) -> Prepared:
             out = attend(*leaves)
         return torch.autograd.grad(out, leaves, inputs.dout)
 
-    return Prepared(call, ("dq", "dk", "dv"), _config(inputs), capturable=False)
+    return Prepared(call, GRADIENTS, _config(inputs), capturable=False)
 
 
 def _leaves(inputs: Inputs) -> list[Tensor]:

@@ -102,6 +102,17 @@ PARTS: tuple[Part, ...] = (
         ),
     ),
     Part(
+        "fp8",
+        (
+            Plan(
+                _square(_LENGTHS[1:], (128,)),
+                "float16",
+                ("flash_v2", "flash_v2_fp8", "transpose_v_fp8", "flash", "cudnn"),
+                5,
+            ),
+        ),
+    ),
+    Part(
         "host",
         (
             Plan((_SMALL,), "float16", ("attention", "attention_with_gradients", *_SDPA), 11),

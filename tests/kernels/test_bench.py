@@ -194,11 +194,38 @@ def test_one_wrong_gradient_is_red_by_its_name(monkeypatch, wrong):
     assert result.verdict.reason.startswith(("dq", "dk", "dv")[wrong] + ": worst at")
 
 
+def test_a_window_is_everyones():
+    """Hard case C11: each sees its own place and the keys before it, five in all."""
+    shape = AttentionShape(17, 17, 16, causal=True, window=5)
+    for direction in ("forward", "backward"):
+        for result in measured(
+            ("flash_v2", "math"), session_with(rounds=1), direction=direction, shape=shape
+        ):
+            assert result.verdict.correct, result
+
+
+def test_the_transpose_of_v_is_a_result_of_its_own_in_its_own_dtype():
+    (result,) = measured(("transpose_v_fp8",))
+    assert (result.dtype, result.shape.element_bytes, result.judged[0].tensor) == ("float8_e4m3fn", 1, "v")
+    assert result.verdict.correct
+
+
+@pytest.mark.gpu
+def test_fp8_is_judged_on_its_rounded_inputs_and_tells_the_error_of_rounding():
+    shape = AttentionShape(100, 100, 64, causal=True, query_heads=2, kv_heads=1)
+    (result,) = measured(("flash_v2_fp8",), session_with(rounds=1), shape=shape)
+    if "needs an NVIDIA GPU" in result.unavailable:
+        pytest.skip(result.unavailable)
+    assert result.verdict.correct, result
+    assert (result.dtype, [judged.tensor for judged in result.judged]) == ("float8_e4m3fn", ["out", "lse"])
+    assert "of the inputs before rounding" in result.config
+
+
 def test_one_wrong_log_sum_exp_is_red(monkeypatch):
-    def broken(q, k, v, *, causal, config):
+    def broken(q, k, v, *, causal, window, config):
         from kernels.flash_v2 import flash_v2_forward
 
-        out, lse = flash_v2_forward(q, k, v, causal=causal, config=config)
+        out, lse = flash_v2_forward(q, k, v, causal=causal, window=window, config=config)
         return out, lse * 1.4427  # a base of two, read as natural (hard case C29)
 
     monkeypatch.setattr("kernels.providers.flash_v2_forward", broken)
@@ -213,7 +240,7 @@ def test_rows_that_see_no_key_have_a_log_sum_exp_that_is_right():
 
 
 def test_a_wrong_kernel_is_red(monkeypatch):
-    def wrong(q, k, v, *, causal, config):
+    def wrong(q, k, v, *, causal, window, config):
         return q * 0.5, q[..., 0].float()
 
     monkeypatch.setattr("kernels.providers.flash_v2_forward", wrong)
@@ -224,7 +251,7 @@ def test_a_wrong_kernel_is_red(monkeypatch):
 def test_an_output_that_is_not_written_is_red(monkeypatch):
     """What an unwritten output holds must not be the right output of whoever ran before."""
 
-    def unwritten(q, k, v, *, causal, config):
+    def unwritten(q, k, v, *, causal, window, config):
         return torch.full_like(q, float("nan")), q[..., 0].float()
 
     monkeypatch.setattr("kernels.providers.flash_v2_forward", unwritten)
