@@ -35,7 +35,7 @@ check: $(VENV)/installed-requirements-test.txt
 bench: $(VENV)/installed-requirements-test.txt
 	@$(PYTHON) -m tests.bench $(FIGURES)
 
-$(VENV)/installed-%: % requirements-walkthrough.txt | $(PYTHON)
+$(VENV)/installed-%: % requirements-walkthrough.txt requirements-notebook.txt | $(PYTHON)
 	@echo "Installing $< into $(VENV), once …"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
