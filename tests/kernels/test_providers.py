@@ -73,7 +73,7 @@ def test_a_forced_backend_that_cannot_run_is_not_replaced(generator, device, nam
 def test_our_own_refusal_is_its_reason(generator, device):
     q, k, v = random_qkv(generator, device, 20, 20, dtype=torch.int16)
     for name in ("flash_v2", "flash_v1", "standard", "attention"):
-        with pytest.raises(NotAvailableError, match="q must be float16, bfloat16 or float32.*, got int16"):
+        with pytest.raises(NotAvailableError, match=r"q must be float16, bfloat16 or float32.*, got int16"):
             try_forward(name, q, k, v, causal=False)
 
 
