@@ -4,6 +4,7 @@ import { decodeWalk } from "./walk.js";
 import { BYTES, STEPS, TIME, createClock } from "./clock.js";
 import { FASTEST_TWEEN, indexOfSpeed, speedsFor } from "./speeds.js";
 import { captionOf } from "./caption.js";
+import { createCode } from "./code.js";
 import { createInspector } from "./inspector.js";
 import { createLedger } from "./ledger.js";
 import { createPicker, tileInSlot } from "./pick.js";
@@ -16,8 +17,8 @@ import { createTransport } from "./transport.js";
 import { bindKeys } from "./keys.js";
 
 const REDUCED_STOPS_PER_S = 4;
-const LONGEST_FRAME_MS = 100; // a tab that was hidden does not leap
 const [PAGE, NOTEBOOK] = ["page", "notebook"]; // hosts that differ from others
+const LONGEST_FRAME_MS = 100; // a tab that was hidden does not leap
 const REPORT_AFTER_MS = 400;
 const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a place is reported on each clock
 
@@ -55,6 +56,7 @@ export function createPlayer(root, data, options = {}) {
     firstStep: () => clock.positionOf(0, state.time),
     clockKind: () => clock.kind,
     answer: (answer) => inspector.answer(answer),
+    codeView: () => state.codeView,
   };
   const turns = compares ? createSwitch(host, walks, clock, data.texts, choose) : null;
   const stage = htmlNode(host, "div", "stage");
@@ -63,6 +65,7 @@ export function createPlayer(root, data, options = {}) {
   const transport = createTransport(host, walks, clock, reading, data.texts, api);
   if (compares) createClockChoice(host, clock, data.texts, options.changeClock);
   const ledger = createLedger(host, walks, data);
+  const code = createCode(host, walks, data.listings, data.code, options.before?.codeView(), (view) => (state.codeView = view));
   createPictureButtons(host, data.texts, frameToSave);
   const unbindKeys = bindKeys(host, api, data.host !== NOTEBOOK);
   const observer = new ResizeObserver(() => (host.isConnected ? (resize(), draw()) : destroy()));
@@ -87,6 +90,7 @@ export function createPlayer(root, data, options = {}) {
     state.chosen = index;
     scenes.forEach((scene, each) => scene.choose(each === index));
     transport.choose(index);
+    code.choose(index);
     resize();
     draw();
   }
@@ -103,6 +107,7 @@ export function createPlayer(root, data, options = {}) {
     ledger.draw(positions, walks.map((_, index) => clock.pendingBytes(index, stop)));
     transport.draw(stop, state.time, captions(stop));
     turns?.draw(stop, state.chosen);
+    code.draw(positions);
     inspector.draw();
     host.dataset.position = String(stop);
     if (!compares) host.dataset.step = String(positions[0]);

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from pages.shared.tile_movement.code import listings_payload
 from simulator.gpu import GpuSpec
 from simulator.problem import key_tile_count, query_tile_count
 from simulator.trace import Trace
@@ -26,7 +27,6 @@ from viz.player.scene import Walk, WalkText, payload_of
 from viz.player.texts import TEXT_NAMES, TEXT_PLACEHOLDERS
 
 NOTES = 3
-Say = Callable[..., str]  # the string of a catalogue key, with its placeholders filled
 STEPS, BYTES, TIME = CLOCKS = ("steps", "bytes", "time")  # what time can run in, by the player's names
 
 
@@ -38,6 +38,7 @@ class Host(StrEnum):
     NOTEBOOK = "notebook"  # keys act only inside the player
 
 
+Say = Callable[..., str]  # the string of a catalogue key, with its placeholders filled
 
 
 def player_data(
@@ -57,9 +58,11 @@ def player_data(
         "clock": clock,
         "time": time,
         "key": key,
-        "rules": [rules_payload(walk.trace.shape, walk.trace.tile) for walk in walks],
         "host": host,
+        "rules": [rules_payload(walk.trace.shape, walk.trace.tile) for walk in walks],
         "inspector": _inspector_texts(say),
+        "listings": [listings_payload(walk) for walk in walks],
+        "code": {name: say(f"code.{name}") for name in ("title", "views", "algorithm", "kernel")},
     }
 
 
