@@ -75,6 +75,20 @@ def key_tile_count(shape: AttentionShape, tile: TileShape) -> int:
     return ceil(shape.key_len / tile.key_rows)
 
 
+def heads_per_kv(shape: AttentionShape) -> int:
+    """Query heads that share one KV head."""
+    return shape.query_heads // shape.kv_heads
+
+
+def query_rows_of(shape: AttentionShape, tile: TileShape, query_tile: int) -> slice:
+    """Rows of a query tile, where the tiles of all heads that share a KV head are numbered head after head
+    and their rows [heads_per_kv * query_len] lie head after head.
+    """
+    head, of_head = divmod(query_tile, query_tile_count(shape, tile))
+    first_query, last_query = _queries_of(shape, tile, of_head)
+    return slice(head * shape.query_len + first_query, head * shape.query_len + last_query + 1)
+
+
 def last_visible_key(shape: AttentionShape, query: int) -> int:
     """Index of the last key that `query` may see; negative where it sees none."""
     if not shape.causal:

@@ -11,10 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, slots=True)
 class AttentionResult:
-    """Output [query_len, head_dim] and natural log-sum-exp [query_len] of one head."""
+    """Output [query_len, head_dim] and, per row [query_len], natural log-sum-exp of one head; the largest
+    score and the sum of exp(score - largest) that it is made of.
+    """
 
     output: NDArray[np.float64]
     log_sum_exp: NDArray[np.float64]
+    row_max: NDArray[np.float64]
+    row_sum: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Gradients:
+    """dQ of the shape of q, dK and dV of the shape of k."""
+
+    query: NDArray[np.float64]
+    key: NDArray[np.float64]
+    value: NDArray[np.float64]
 
 
 def default_scale(head_dim: int) -> float:
@@ -56,4 +69,31 @@ def attention(
     row_sum = exponentials.sum(axis=1, keepdims=True)
     output = np.divide(exponentials, row_sum, out=np.zeros_like(exponentials), where=row_sum > 0) @ value
     with np.errstate(divide="ignore"):
-        return AttentionResult(output, (peak + np.log(row_sum))[:, 0])
+        log_sum_exp = peak + np.log(row_sum)
+    return AttentionResult(output, log_sum_exp[:, 0], peak[:, 0], row_sum[:, 0])
+
+
+def attention_gradients(
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    d_output: ArrayLike,
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+) -> Gradients:
+    """Exact gradients of one head by the Jacobian of softmax, without D: dO is of the shape of q.
+
+    A query that sees no key has a gradient of 0 and gives none to keys and values.
+    """
+    query, key, value, upstream = (np.asarray(tensor, dtype=np.float64) for tensor in (q, k, v, d_output))
+    scale = default_scale(query.shape[1]) if scale is None else scale
+    seen = visible(len(query), len(key), causal=causal, window=window)
+    scores = np.where(seen, query @ key.T * scale, -np.inf)
+    some = seen.any(axis=1, keepdims=True)
+    weights = np.exp(scores - np.where(some, scores.max(axis=1, keepdims=True), 0.0))
+    weights = np.where(some, weights / np.where(some, weights.sum(axis=1, keepdims=True), 1.0), 0.0)
+    d_weights = np.einsum("qd,kd->qk", upstream, value)
+    d_scores = weights * (d_weights - (weights * d_weights).sum(axis=1, keepdims=True)) * scale
+    return Gradients(d_scores @ key, d_scores.T @ query, weights.T @ upstream)

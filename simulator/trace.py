@@ -1,14 +1,11 @@
-"""A trace: every step of one head's walk in order, kept as NumPy columns.
-
-An algorithm says only in which order tiles move and are computed, and where they live on the chip. Bytes,
-FLOP and what is resident follow from that order here, so no cost is ever typed beside a picture.
-"""
+"""A trace: every step of a walk in order, kept as NumPy columns, and the words that steps are told in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,26 +14,35 @@ from numpy.typing import NDArray
 from simulator.problem import AttentionShape, TileShape
 
 if TYPE_CHECKING:
-    from simulator.replay import OnChip
+    from simulator.chip import OnChip
 
 Ints = NDArray[np.int64]
 FLOAT32_BYTES = 4  # accumulators, scores and statistics
 
 
 class StepKind(IntEnum):
-    """What a step does. The first two move bytes, the others compute on the chip."""
+    """What a step does. The first three move bytes, the others compute on the chip."""
 
     LOAD = 0  # HBM to chip
     STORE = 1  # chip to HBM
-    INIT = 2  # O = 0, l = 0, m = -inf on the chip
-    SCORES = 3  # S = Q K^T * scale, masked
-    SOFTMAX = 4  # S becomes P; m and l take the tile in
-    VALUES = 5  # O takes P V in
-    FINISH = 6  # O / l, and L = m + log l
+    ADD = 2  # chip to HBM, where it is added to what stands there
+    INIT = 3  # zeros on the chip; with O also l = 0, m = -inf
+    SCORES = 4  # S = Q K^T * scale, masked
+    SOFTMAX = 5  # S becomes P; m and l take the tile in
+    VALUES = 6  # O takes P V in
+    FINISH = 7  # what was accumulated becomes what is stored: O / l and L = m + log l, or dK * scale
+    MERGE = 8  # O, m and l take one split in
+    WEIGHTS = 9  # S becomes P again, by the statistics that the forward kept
+    DELTA = 10  # D = rowsum(dO o O)
+    VALUE_GRADIENT = 11  # dV takes P^T dO in
+    PROBABILITY_GRADIENT = 12  # dP = dO V^T
+    SCORE_GRADIENT = 13  # dP becomes dS = P o (dP - D)
+    QUERY_GRADIENT = 14  # dS K, the tile pair's share of dQ
+    KEY_GRADIENT = 15  # dK takes dS^T Q in
 
 
 class Tensor(IntEnum):
-    """What a step moves or makes."""
+    """What a step moves or makes. A partial tensor is one split's own."""
 
     QUERY = 0
     KEY = 1
@@ -45,6 +51,44 @@ class Tensor(IntEnum):
     PROBABILITIES = 4
     OUTPUT = 5
     STATISTICS = 6  # m and l while a row is open, L when it is closed
+    PARTIAL_OUTPUT = 7
+    PARTIAL_STATISTICS = 8  # L of one split
+    OUTPUT_GRADIENT = 9
+    DELTA = 10  # D
+    PROBABILITY_GRADIENT = 11
+    SCORE_GRADIENT = 12
+    QUERY_GRADIENT = 13
+    KEY_GRADIENT = 14
+    VALUE_GRADIENT = 15
+    QUERY_GRADIENT_SUM = 16  # dQ before its scale, in fp32
+
+
+class Extent(Enum):
+    """Along what a tensor lies."""
+
+    QUERIES = 0  # [query rows, d]
+    KEYS = 1  # [key rows, d]
+    PAIRS = 2  # [query rows, key rows]
+    NUMBERS = 3  # [query rows, a number or two]
+
+
+_BY_EXTENT = {
+    Extent.KEYS: (Tensor.KEY, Tensor.VALUE, Tensor.KEY_GRADIENT, Tensor.VALUE_GRADIENT),
+    Extent.PAIRS: (
+        Tensor.SCORES,
+        Tensor.PROBABILITIES,
+        Tensor.PROBABILITY_GRADIENT,
+        Tensor.SCORE_GRADIENT,
+    ),
+    Extent.NUMBERS: (Tensor.STATISTICS, Tensor.PARTIAL_STATISTICS, Tensor.DELTA),
+}
+EXTENT: Mapping[Tensor, Extent] = MappingProxyType(
+    dict.fromkeys(Tensor, Extent.QUERIES)
+    | {tensor: extent for extent, tensors in _BY_EXTENT.items() for tensor in tensors}
+)
+PARTIAL = (Tensor.PARTIAL_OUTPUT, Tensor.PARTIAL_STATISTICS)  # a step names their split as its key tile
+# What HBM keeps in fp32; everything else is stored in the element size of the problem.
+FLOAT32_IN_HBM = (*_BY_EXTENT[Extent.NUMBERS], Tensor.PARTIAL_OUTPUT, Tensor.QUERY_GRADIENT_SUM)
 
 
 class Memory(IntEnum):
@@ -61,6 +105,7 @@ class Slot:
     memory: Memory
     element_bytes: int
     keeps_all: bool = False  # tiles stay beside one another instead of replacing one another
+    row_numbers: int = 1  # of a tensor that has numbers a row: 2 for m and l
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +116,7 @@ class Algorithm:
     slots: Mapping[Tensor, Slot]
     statistics_per_row: int  # fp32 numbers a row keeps in HBM: m and l, or L, or none
     compute: Callable[[OnChip, StepKind, int, int], None]  # the arithmetic of one step
-
-
-ORDER_DTYPE = np.dtype(
-    [("block", "i4"), ("kind", "u1"), ("tensor", "u1"), ("query_tile", "i4"), ("key_tile", "i4")]
-)
-Move = tuple[int, int, int, int, int]  # block, kind, tensor, query_tile, key_tile; -1 where none is meant
+    splits: int = 1  # blocks that share the keys of one query tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +129,8 @@ class Steps:
     query_tile: NDArray[np.int32]  # -1 where the step belongs to none
     key_tile: NDArray[np.int32]
     moved_bytes: Ints  # between HBM and chip, 0 for arithmetic
-    flop: Ints  # of the two matrix products, 2 per multiply-add
-    resident: NDArray[np.uint8]  # bit `tensor` set while it has a tile on the chip
+    flop: Ints  # of the matrix products, 2 per multiply-add
+    resident: NDArray[np.uint32]  # bit `tensor` set while it has a tile on the chip
     shared_bytes: Ints
     register_bytes: Ints
 
@@ -116,7 +156,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The walk of one head through one algorithm."""
+    """The walk of one KV head, and of the query heads that share it, through one algorithm."""
 
     algorithm: Algorithm
     shape: AttentionShape
@@ -144,126 +184,3 @@ class Trace:
             shared_bytes=int(columns.shared_bytes[index]),
             register_bytes=int(columns.register_bytes[index]),
         )
-
-
-def build_trace(algorithm: Algorithm, shape: AttentionShape, tile: TileShape, order: Iterable[Move]) -> Trace:
-    """Turn an order of moves into a trace: bytes, FLOP and residency are read off the order."""
-    moves = np.fromiter(order, dtype=ORDER_DTYPE)
-    kind, tensor = moves["kind"], moves["tensor"]
-    query_rows = _tile_rows(moves["query_tile"], tile.query_rows, shape.query_len)
-    key_rows = _tile_rows(moves["key_tile"], tile.key_rows, shape.key_len)
-    elements = _tile_elements(algorithm, shape, tensor, query_rows, key_rows)
-
-    moves_bytes = kind <= StepKind.STORE
-    stored_bytes = np.where(tensor == Tensor.STATISTICS, FLOAT32_BYTES, shape.element_bytes)
-    multiplies = (kind == StepKind.SCORES) | (kind == StepKind.VALUES)
-    resident_bytes = {
-        held: _resident_bytes(algorithm, held, moves, query_rows, key_rows, shape) for held in algorithm.slots
-    }
-    return Trace(
-        algorithm,
-        shape,
-        tile,
-        Steps(
-            block=moves["block"],
-            kind=kind,
-            tensor=tensor,
-            query_tile=moves["query_tile"],
-            key_tile=moves["key_tile"],
-            moved_bytes=np.where(moves_bytes, elements * stored_bytes, 0),
-            flop=np.where(multiplies, 2 * query_rows * key_rows * shape.head_dim, 0),
-            resident=_resident_bits(resident_bytes, len(moves)),
-            shared_bytes=_bytes_in(Memory.SHARED, algorithm, resident_bytes, len(moves)),
-            register_bytes=_bytes_in(Memory.REGISTERS, algorithm, resident_bytes, len(moves)),
-        ),
-    )
-
-
-def _tile_rows(tile_index: NDArray[np.int32], rows: int, length: int) -> Ints:
-    """Rows of each tile, the last one being shorter; a step without a tile has none."""
-    first = tile_index.astype(np.int64) * rows
-    return np.where(tile_index >= 0, np.minimum(rows, length - first), 0)
-
-
-def _tile_elements(
-    algorithm: Algorithm, shape: AttentionShape, tensor: NDArray[np.uint8], query_rows: Ints, key_rows: Ints
-) -> Ints:
-    """Elements of the tile that a step names, as HBM stores it."""
-    is_key = (tensor == Tensor.KEY) | (tensor == Tensor.VALUE)
-    is_score = (tensor == Tensor.SCORES) | (tensor == Tensor.PROBABILITIES)
-    width = np.where(tensor == Tensor.STATISTICS, algorithm.statistics_per_row, shape.head_dim)
-    return np.where(is_key, key_rows * shape.head_dim, query_rows * np.where(is_score, key_rows, width))
-
-
-def _resident_bytes(
-    algorithm: Algorithm,
-    held: Tensor,
-    moves: np.ndarray,
-    query_rows: Ints,
-    key_rows: Ints,
-    shape: AttentionShape,
-) -> Ints:
-    """Bytes that `held` takes on the chip during each step.
-
-    A tile stays until it is stored or used up, until another takes its place, or until its block ends.
-    """
-    kind, tensor, slot = moves["kind"], moves["tensor"], algorithm.slots[held]
-    named = tensor == held
-    gains, empties, loses_after = _slot_events(held, kind, named)
-    if not slot.keeps_all:
-        empties = empties | gains
-    starts_block = np.concatenate(([True], moves["block"][1:] != moves["block"][:-1]))
-
-    tile_bytes = slot.element_bytes * _slot_elements(held, shape, query_rows, key_rows)
-    gained = np.where(gains, tile_bytes, 0)
-    lost = np.concatenate(([0], np.where(loses_after, tile_bytes, 0)[:-1]))
-    change = gained - lost
-    total = np.cumsum(change)
-    last_reset = np.maximum.accumulate(np.where(empties | starts_block, np.arange(len(moves)), 0))
-    return total - (total - gained)[last_reset]
-
-
-def _slot_events(
-    held: Tensor, kind: NDArray[np.uint8], named: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Steps at which a slot gains a tile, is emptied first, and loses the step's tile afterwards."""
-    gains = named & (kind == StepKind.LOAD)
-    empties = np.zeros(len(kind), dtype=bool)
-    loses_after = named & (kind == StepKind.STORE)
-    if held in (Tensor.OUTPUT, Tensor.STATISTICS):
-        gains = gains | (kind == StepKind.INIT)
-    elif held == Tensor.SCORES:
-        gains = gains | (kind == StepKind.SCORES)
-        empties = kind == StepKind.SOFTMAX  # P takes the place of S
-    elif held == Tensor.PROBABILITIES:
-        gains = gains | (kind == StepKind.SOFTMAX)
-        loses_after = loses_after | (kind == StepKind.VALUES)
-    return gains, empties, loses_after
-
-
-def _slot_elements(held: Tensor, shape: AttentionShape, query_rows: Ints, key_rows: Ints) -> Ints:
-    """Elements of the step's tile as the chip holds it; a step over a whole row strip names no key tile."""
-    if held in (Tensor.KEY, Tensor.VALUE):
-        return key_rows * shape.head_dim
-    if held == Tensor.STATISTICS:
-        return 2 * query_rows  # m and l
-    if held in (Tensor.SCORES, Tensor.PROBABILITIES):
-        return query_rows * np.where(key_rows > 0, key_rows, shape.key_len)
-    return query_rows * shape.head_dim
-
-
-def _resident_bits(resident_bytes: Mapping[Tensor, Ints], length: int) -> NDArray[np.uint8]:
-    bits = np.zeros(length, dtype=np.uint8)
-    for tensor, held in resident_bytes.items():
-        bits |= np.where(held > 0, 1 << tensor, 0).astype(np.uint8)
-    return bits
-
-
-def _bytes_in(
-    memory: Memory, algorithm: Algorithm, resident_bytes: Mapping[Tensor, Ints], length: int
-) -> Ints:
-    total = np.zeros(length, dtype=np.int64)
-    for tensor, held in resident_bytes.items():
-        if algorithm.slots[tensor].memory == memory:
-            total += held
-    return total

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from simulator.chip import OnChip
 from simulator.online_softmax import RowState, TileUpdate, merge_tile
-from simulator.replay import OnChip
 from simulator.trace import Tensor
 
 

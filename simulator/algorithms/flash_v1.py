@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.algorithms.accumulate import add_values, take_in_tile
+from simulator.chip import OnChip
+from simulator.costs import Move, build_trace, each_head
 from simulator.online_softmax import divide_rows
 from simulator.problem import (
     AttentionShape,
@@ -17,17 +19,14 @@ from simulator.problem import (
     query_tile_count,
     query_tile_range,
 )
-from simulator.replay import OnChip
 from simulator.trace import (
     FLOAT32_BYTES,
     Algorithm,
     Memory,
-    Move,
     Slot,
     StepKind,
     Tensor,
     Trace,
-    build_trace,
 )
 
 INIT_BLOCK, MAIN_BLOCK = 0, 1
@@ -42,7 +41,7 @@ def trace_flash_v1(shape: AttentionShape, tile: TileShape, *, elide_first_read: 
     whole are skipped, as the code of v1 did.
     """
     shared = Slot(Memory.SHARED, shape.element_bytes)
-    statistics = Slot(Memory.SHARED, FLOAT32_BYTES)
+    statistics = Slot(Memory.SHARED, FLOAT32_BYTES, row_numbers=2)
     registers = Slot(Memory.REGISTERS, FLOAT32_BYTES)
     algorithm = Algorithm(
         name="flash_v1",
@@ -58,7 +57,7 @@ def trace_flash_v1(shape: AttentionShape, tile: TileShape, *, elide_first_read: 
         statistics_per_row=2,  # m and l
         compute=_compute,
     )
-    return build_trace(algorithm, shape, tile, _order(shape, tile, elide_first_read))
+    return build_trace(algorithm, shape, tile, each_head(shape, tile, _order(shape, tile, elide_first_read)))
 
 
 def _order(shape: AttentionShape, tile: TileShape, elide_first_read: bool) -> Iterator[Move]:

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.algorithms.accumulate import add_values, take_in_tile
+from simulator.chip import OnChip
+from simulator.costs import Move, build_trace, each_head
 from simulator.online_softmax import RowState, divide_rows, log_sum_exp
 from simulator.problem import AttentionShape, TileShape, key_tile_range, query_tile_count
-from simulator.replay import OnChip
 from simulator.trace import (
     FLOAT32_BYTES,
     Algorithm,
     Memory,
-    Move,
     Slot,
     StepKind,
     Tensor,
     Trace,
-    build_trace,
 )
 
 
@@ -37,12 +36,12 @@ def trace_flash_v2(shape: AttentionShape, tile: TileShape) -> Trace:
             Tensor.SCORES: registers,
             Tensor.PROBABILITIES: registers,
             Tensor.OUTPUT: registers,
-            Tensor.STATISTICS: registers,
+            Tensor.STATISTICS: Slot(Memory.REGISTERS, FLOAT32_BYTES, row_numbers=2),
         },
         statistics_per_row=1,  # L
         compute=_compute,
     )
-    return build_trace(algorithm, shape, tile, _order(shape, tile))
+    return build_trace(algorithm, shape, tile, each_head(shape, tile, _order(shape, tile)))
 
 
 def _order(shape: AttentionShape, tile: TileShape) -> Iterator[Move]:

@@ -11,19 +11,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from simulator.algorithms.accumulate import add_values
+from simulator.chip import OnChip
+from simulator.costs import Move, build_trace, each_head
 from simulator.online_softmax import divide_rows, initial_state, merge_tile
 from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
-from simulator.replay import OnChip
 from simulator.trace import (
     FLOAT32_BYTES,
     Algorithm,
     Memory,
-    Move,
     Slot,
     StepKind,
     Tensor,
     Trace,
-    build_trace,
 )
 
 SCORES_KERNEL, SOFTMAX_KERNEL, VALUES_KERNEL = range(3)
@@ -46,7 +45,7 @@ def trace_standard(shape: AttentionShape, tile: TileShape) -> Trace:
         statistics_per_row=0,
         compute=_compute,
     )
-    return build_trace(algorithm, shape, tile, _order(shape, tile))
+    return build_trace(algorithm, shape, tile, each_head(shape, tile, _order(shape, tile)))
 
 
 def _order(shape: AttentionShape, tile: TileShape) -> Iterator[Move]:

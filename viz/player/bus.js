@@ -1,6 +1,6 @@
 // The bus between HBM and the chip, and the tiles that travel on it: read towards the chip, write towards HBM.
 import { exactBytes, lerpRect, setAll, setRect, setText, show, svgNode } from "./svg.js";
-import { READ, TENSOR_NAMES, WRITE, isMove, kindOf, movedBytes, tensorOf } from "./walk.js";
+import { READ, TENSOR_NAMES, WRITE, directionOf, isMove, movedBytes, tensorOf } from "./walk.js";
 import { layoutBus, tileRect } from "./layout.js";
 import { tileLabel } from "./chip.js";
 
@@ -15,7 +15,7 @@ export function createBus(svg, walk, layout, texts, slotRect) {
   const bytes = svgNode(group, "text", { class: "figure" });
 
   const stops = (index) => {
-    const [tensor, direction] = [tensorOf(walk, index), kindOf(walk, index)];
+    const [tensor, direction] = [tensorOf(walk, index), directionOf(walk, index)];
     const home = tileRect(walk, layout.tensors, tensor, walk.queryTile[index], walk.keyTile[index]);
     const path = [home, lanes[direction].rest, slotRect(tensor)];
     return direction === READ ? path : path.reverse();
@@ -26,7 +26,7 @@ export function createBus(svg, walk, layout, texts, slotRect) {
     draw(position, fraction) {
       const index = position - 1;
       const moves = isMove(walk, index);
-      const direction = moves ? kindOf(walk, index) : -1;
+      const direction = moves ? directionOf(walk, index) : -1;
       arrows.forEach((arrow, lane) => arrow.draw(lane === direction));
       moving.show(moves);
       if (moves) {
@@ -86,7 +86,7 @@ function createTravelling(group) {
       const name = TENSOR_NAMES[tensorOf(walk, index)];
       setAll(tile, { class: `tile travelling ${name}` });
       setRect(tile, rect);
-      const writes = kindOf(walk, index) === WRITE;
+      const writes = directionOf(walk, index) === WRITE;
       show(stripe, writes);
       if (writes) setRect(stripe, { x: rect.x, y: rect.y + rect.height - 5, width: rect.width, height: 5 });
       const fits = Math.min(rect.width, rect.height) >= LABELLED;

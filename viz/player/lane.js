@@ -23,7 +23,7 @@ export function paintLane(canvas, walk, times, width, colours) {
 
 function groupOf(kind) {
   if (kind === KIND.LOAD) return "read";
-  return kind === KIND.STORE ? "write" : "compute";
+  return kind === KIND.STORE || kind === KIND.ADD ? "write" : "compute";
 }
 
 function paintSteps(pen, walk, x, colours) {

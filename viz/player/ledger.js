@@ -1,6 +1,6 @@
 // Bytes so far, per tensor and direction on one scale, beside the closed form that the walk ends on.
 import { exactBytes, fillTemplate, htmlNode, setText } from "./svg.js";
-import { READ, TENSOR, TENSOR_NAMES, WRITE, bytesSoFar, kindOf, tensorOf } from "./walk.js";
+import { READ, TENSOR, TENSOR_NAMES, WRITE, bytesSoFar, directionOf, tensorOf } from "./walk.js";
 
 const ORDER = [TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.SCORES, TENSOR.PROBABILITIES, TENSOR.OUTPUT, TENSOR.STATISTICS];
 const NAMES = ["Q", "K", "V", "S", "P", "O"];
@@ -64,7 +64,7 @@ function createRow(table, walk, tensor, scale) {
   return {
     draw(position, pending) {
       return [READ, WRITE].map((direction) => {
-        const under = pending > 0 && tensorOf(walk, position - 1) === tensor && kindOf(walk, position - 1) === direction;
+        const under = pending > 0 && tensorOf(walk, position - 1) === tensor && directionOf(walk, position - 1) === direction;
         const bytes = bytesSoFar(walk, position, tensor, direction) - (under ? pending : 0);
         const never = bytesSoFar(walk, walk.length, tensor, direction) === 0;
         if (bytes !== drawn[direction]) {

@@ -21,21 +21,20 @@ from viz.player.numbers import SHOWN_ROWS, Numbers, numbers_of
 from viz.units import format_capacity, format_traffic
 
 REGISTER_BYTES = 4
-TENSOR_SHIFT = 3  # a step's kind is the low three bits of its `op`, its tensor the next three
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """One trace ready to be shown: 9 bytes a step, and what the scene needs to know about it."""
+    """One trace ready to be shown: 8 bytes a step, and what the scene needs to know about it."""
 
     trace: Trace
-    op: NDArray[np.uint8]  # kind | tensor << TENSOR_SHIFT
-    resident: NDArray[np.uint8]  # bit per tensor
+    op: NDArray[np.uint8]  # index into ops
+    ops: NDArray[np.int64]  # [kinds of work, 2]: StepKind and Tensor
     caption: NDArray[np.uint8]  # index into captions.keys
     query_tile: NDArray[np.int16]
     key_tile: NDArray[np.int16]
     size: NDArray[np.uint16]  # index into sizes
-    sizes: NDArray[np.int64]  # [kinds of step, 4]: moved, shared and register bytes, and matrix FLOP
+    sizes: NDArray[np.int64]  # [kinds of step, 5]: moved, shared, register bytes, matrix FLOP, resident bits
     outer_start: NDArray[np.int32]  # first step of each outer tile
     captions: Captions
     closed_form: ClosedForm
@@ -46,23 +45,35 @@ def walk_of(trace: Trace) -> Walk:
     """Pack a trace. Raises `TooManyTilePairsError` for one that is too long to be shown."""
     require_showable(trace.shape, trace.tile)
     steps = trace.steps
-    per_step = np.column_stack((steps.moved_bytes, steps.shared_bytes, steps.register_bytes, steps.flop))
-    sizes, size = np.unique(per_step, axis=0, return_inverse=True)
+    sizes, size = _kinds_of_rows(
+        steps.moved_bytes, steps.shared_bytes, steps.register_bytes, steps.flop, steps.resident
+    )
+    ops, op = _kinds_of_rows(steps.kind, steps.tensor)
     captions = captions_of(trace)
     return Walk(
         trace=trace,
-        op=(steps.kind | steps.tensor << TENSOR_SHIFT).astype(np.uint8),
-        resident=steps.resident,
+        op=op.astype(np.uint8),
+        ops=ops,
         caption=captions.of_step,
         query_tile=steps.query_tile.astype(np.int16),
         key_tile=steps.key_tile.astype(np.int16),
-        size=size.reshape(-1).astype(np.uint16),
+        size=size.astype(np.uint16),
         sizes=sizes,
         outer_start=_outer_starts(trace),
         captions=captions,
         closed_form=closed_form(trace.algorithm.name, trace.shape, trace.tile),
         numbers=numbers_of(trace),
     )
+
+
+def _kinds_of_rows(*columns: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different rows that columns of equal length have, and which of them stands where."""
+    code = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, position = np.unique(column, return_inverse=True)
+        _, code = np.unique(code * len(values) + position, return_inverse=True)
+    _, first = np.unique(code, return_index=True)
+    return np.column_stack([column[first].astype(np.int64) for column in columns]), code
 
 
 def _outer_starts(trace: Trace) -> NDArray[np.int32]:
@@ -129,9 +140,18 @@ def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dic
         "sharedLimitText": format_capacity(gpu.max_shared_bytes_per_block),
         "registerLimitText": format_capacity(registers),
         "sizes": [
-            [int(moved), int(shared), int(held), format_capacity(shared), format_capacity(held), int(time_fs)]
-            for (moved, shared, held, _), time_fs in zip(walk.sizes, times_fs, strict=True)
+            [
+                int(moved),
+                int(shared),
+                int(held),
+                format_capacity(shared),
+                format_capacity(held),
+                int(time_fs),
+                int(bits),
+            ]
+            for (moved, shared, held, _, bits), time_fs in zip(walk.sizes, times_fs, strict=True)
         ],
+        "ops": walk.ops.tolist(),
         "captions": [text.captions[key] for key in walk.captions.keys],
         "readBytes": traffic.read_bytes,
         "writtenBytes": traffic.written_bytes,
@@ -149,7 +169,6 @@ def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dic
 def _columns(walk: Walk) -> dict[str, NDArray[Any]]:
     return {
         "op": walk.op,
-        "resident": walk.resident,
         "caption": walk.caption,
         "queryTile": walk.query_tile,
         "keyTile": walk.key_tile,

@@ -1,14 +1,28 @@
 // A walk as the browser keeps it: the columns of a trace, and what can be read off them for every step at once.
 // Steps are counted from 1 in the interface: position 0 is before the first, position n shows step n.
-export const KIND = { LOAD: 0, STORE: 1, INIT: 2, SCORES: 3, SOFTMAX: 4, VALUES: 5, FINISH: 6 };
-export const TENSOR = { QUERY: 0, KEY: 1, VALUE: 2, SCORES: 3, PROBABILITIES: 4, OUTPUT: 5, STATISTICS: 6 };
-export const TENSOR_NAMES = ["query", "key", "value", "scores", "scores", "output", "statistics"];
-export const TENSOR_LETTERS = ["Q", "K", "V", "S", "P", "O", ""];
+export const KIND = {
+  LOAD: 0, STORE: 1, ADD: 2, INIT: 3, SCORES: 4, SOFTMAX: 5, VALUES: 6, FINISH: 7, MERGE: 8, WEIGHTS: 9, DELTA: 10,
+  VALUE_GRADIENT: 11, PROBABILITY_GRADIENT: 12, SCORE_GRADIENT: 13, QUERY_GRADIENT: 14, KEY_GRADIENT: 15,
+};
+export const TENSOR = {
+  QUERY: 0, KEY: 1, VALUE: 2, SCORES: 3, PROBABILITIES: 4, OUTPUT: 5, STATISTICS: 6, PARTIAL_OUTPUT: 7,
+  PARTIAL_STATISTICS: 8, OUTPUT_GRADIENT: 9, DELTA: 10, PROBABILITY_GRADIENT: 11, SCORE_GRADIENT: 12,
+  QUERY_GRADIENT: 13, KEY_GRADIENT: 14, VALUE_GRADIENT: 15, QUERY_GRADIENT_SUM: 16,
+};
+const TENSORS = Object.keys(TENSOR).length;
+/** The role that gives a tensor its colour: a gradient wears the hue of what it is the gradient of. */
+export const TENSOR_NAMES = [
+  "query", "key", "value", "scores", "scores", "output", "statistics", "output", "statistics", "output", "statistics",
+  "scores", "scores", "query", "key", "value", "query",
+];
+export const TENSOR_LETTERS = [
+  "Q", "K", "V", "S", "P", "O", "", "O", "L", "dO", "D", "dP", "dS", "dQ", "dK", "dV", "ΣdQ",
+];
 export const READ = 0;
 export const WRITE = 1;
 const NEVER = 2 ** 31 - 1;
 const COLUMN_TYPES = {
-  op: Uint8Array, resident: Uint8Array, caption: Uint8Array, queryTile: Int16Array, keyTile: Int16Array,
+  op: Uint8Array, caption: Uint8Array, queryTile: Int16Array, keyTile: Int16Array,
   size: Uint16Array, outerStart: Int32Array, rows: Float32Array,
 };
 
@@ -30,12 +44,14 @@ export function decodeWalk(description, block) {
   return walk;
 }
 
-export const kindOf = (walk, index) => walk.op[index] & 7;
-export const tensorOf = (walk, index) => walk.op[index] >> 3;
+export const kindOf = (walk, index) => walk.ops[walk.op[index]][0];
+export const tensorOf = (walk, index) => walk.ops[walk.op[index]][1];
 export const movedBytes = (walk, index) => walk.sizes[walk.size[index]][0];
 export const modelledFs = (walk, index) => walk.sizes[walk.size[index]][5];
-export const isMove = (walk, index) => index >= 0 && kindOf(walk, index) <= KIND.STORE;
-export const isResident = (walk, index, tensor) => index >= 0 && (walk.resident[index] >> tensor) & 1;
+export const isMove = (walk, index) => index >= 0 && kindOf(walk, index) <= KIND.ADD;
+/** Towards the chip or towards HBM; an addition is carried like a write. */
+export const directionOf = (walk, index) => (kindOf(walk, index) === KIND.LOAD ? READ : WRITE);
+export const isResident = (walk, index, tensor) => index >= 0 && (walk.sizes[walk.size[index]][6] >> tensor) & 1;
 
 /** Bytes of a tensor in a direction up to and with step `position`. */
 export function bytesSoFar(walk, position, tensor, direction) {
@@ -50,18 +66,17 @@ function addMoves(walk) {
 }
 
 function sumMoved(walk) {
-  const sums = Array.from({ length: 7 }, () => [0, 1].map(() => new Float64Array(walk.length + 1)));
+  const sums = Array.from({ length: TENSORS }, () => [0, 1].map(() => new Float64Array(walk.length + 1)));
   for (let index = 0; index < walk.length; index++) {
     for (const pair of sums) for (const sum of pair) sum[index + 1] = sum[index];
-    const kind = kindOf(walk, index);
-    if (kind <= KIND.STORE) sums[tensorOf(walk, index)][kind][index + 1] += movedBytes(walk, index);
+    if (isMove(walk, index)) sums[tensorOf(walk, index)][directionOf(walk, index)][index + 1] += movedBytes(walk, index);
   }
   return sums;
 }
 
 /** For each tensor and step, the tile that its slot was last given: a key tile for K and V, else a query tile. */
 function tilesInSlots(walk) {
-  return Array.from({ length: 7 }, (_, tensor) => {
+  return Array.from({ length: TENSORS }, (_, tensor) => {
     const tiles = new Int16Array(walk.length);
     const column = tensor === TENSOR.KEY || tensor === TENSOR.VALUE ? walk.keyTile : walk.queryTile;
     let tile = -1;

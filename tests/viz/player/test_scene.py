@@ -32,7 +32,6 @@ CASES = [
 ]
 COLUMN_TYPES = {
     "op": np.uint8,
-    "resident": np.uint8,
     "caption": np.uint8,
     "queryTile": np.int16,
     "keyTile": np.int16,
@@ -62,12 +61,13 @@ def test_decoded_columns_equal_the_trace(
 ) -> None:
     trace = make_trace(shape, tile)
     description, columns = described(trace)
-    steps, sizes = trace.steps, np.array([row[:3] for row in description["sizes"]])
-    np.testing.assert_array_equal(columns["op"] & 7, steps.kind)
-    np.testing.assert_array_equal(columns["op"] >> 3, steps.tensor)
+    steps, sizes = trace.steps, np.array([[*row[:3], row[6]] for row in description["sizes"]])
+    ops = np.array(description["ops"])
+    np.testing.assert_array_equal(ops[columns["op"], 0], steps.kind)
+    np.testing.assert_array_equal(ops[columns["op"], 1], steps.tensor)
     np.testing.assert_array_equal(columns["queryTile"], steps.query_tile)
     np.testing.assert_array_equal(columns["keyTile"], steps.key_tile)
-    np.testing.assert_array_equal(columns["resident"], steps.resident)
+    np.testing.assert_array_equal(sizes[columns["size"], 3], steps.resident)
     np.testing.assert_array_equal(sizes[columns["size"], 0], steps.moved_bytes)
     np.testing.assert_array_equal(sizes[columns["size"], 1], steps.shared_bytes)
     np.testing.assert_array_equal(sizes[columns["size"], 2], steps.register_bytes)
@@ -78,8 +78,8 @@ def test_decoded_columns_equal_the_trace(
 def test_visited_cells_are_those_with_a_visible_score(
     make_trace: MakeTrace, shape: AttentionShape, tile: TileShape
 ) -> None:
-    _, columns = described(make_trace(shape, tile))
-    scores = (columns["op"] & 7) == StepKind.SCORES
+    description, columns = described(make_trace(shape, tile))
+    scores = np.array(description["ops"])[columns["op"], 0] == StepKind.SCORES
     drawn = set(zip(columns["queryTile"][scores].tolist(), columns["keyTile"][scores].tolist(), strict=True))
     seen = np.argwhere(visible(shape.query_len, shape.key_len, causal=shape.causal))
     assert drawn == {(int(q) // tile.query_rows, int(k) // tile.key_rows) for q, k in seen}
@@ -88,10 +88,11 @@ def test_visited_cells_are_those_with_a_visible_score(
 def test_standard_fills_every_cell_of_both_maps() -> None:
     shape, tile = AttentionShape(100, 65, 16, causal=True), TileShape(16, 32)
     description, columns = described(trace_standard(shape, tile))
-    stores = (columns["op"] & 7) == StepKind.STORE
+    kinds, tensors = np.array(description["ops"])[columns["op"]].T
+    stores = kinds == StepKind.STORE
     cells = description["queryTiles"] * description["keyTiles"]
     for tensor in (Tensor.SCORES, Tensor.PROBABILITIES):
-        assert int((stores & (columns["op"] >> 3 == tensor)).sum()) == cells
+        assert int((stores & (tensors == tensor)).sum()) == cells
     assert description["storesScores"]
 
 
@@ -116,8 +117,8 @@ def test_outer_tiles_are_query_tiles_but_key_tiles_in_v1(make_trace: MakeTrace, 
 
 
 @pytest.mark.parametrize("make_trace", MAKERS)
-def test_a_step_takes_nine_bytes(make_trace: MakeTrace) -> None:
+def test_a_step_takes_eight_bytes(make_trace: MakeTrace) -> None:
     trace = make_trace(AttentionShape(256, 256, 16), TileShape(16, 16))
     _, columns = described(trace)
     of_steps = [column for name, column in columns.items() if name not in ("rows", "outerStart")]
-    assert sum(column.nbytes for column in of_steps) == 9 * len(trace)
+    assert sum(column.nbytes for column in of_steps) == 8 * len(trace)
