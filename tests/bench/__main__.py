@@ -8,12 +8,13 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.bench import app_figures, model_figures
+from tests.bench import app_figures, model_figures, player_figures
 from tests.bench.figure import line_of, read_figure
 
 
 def main(arguments: list[str]) -> int:
-    figures = {figure.name: figure for figure in (*model_figures.figures(), *app_figures.figures())}
+    modules = (model_figures, app_figures, player_figures)
+    figures = {figure.name: figure for module in modules for figure in module.figures()}
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument(
         "names", nargs="*", metavar="name", help=f"of {', '.join(figures)}; all if none is given"

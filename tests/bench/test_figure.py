@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import __main__ as command
-from tests.bench import app_figures, model_figures
+from tests.bench import app_figures, model_figures, player_figures
 from tests.bench.figure import Figure, line_of, read_figure
 
 
@@ -37,6 +37,7 @@ def test_the_command_measures_what_is_named_and_writes_it(
 ) -> None:
     monkeypatch.setattr(app_figures, "figures", lambda: [Figure("a", "s", 1, lambda: 2.0)])
     monkeypatch.setattr(model_figures, "figures", lambda: [Figure("b", "s", 1, lambda: 0.5)])
+    monkeypatch.setattr(player_figures, "figures", list)
     file = tmp_path / "figures.json"
     assert command.main(["b", "--json", str(file)]) == 0
     assert [(each["name"], each["holds"]) for each in json.loads(file.read_text())] == [("b", True)]
