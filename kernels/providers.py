@@ -13,6 +13,7 @@ from torch import Tensor
 from kernels.attention import attention
 from kernels.checks import limits_of
 from kernels.configs import (
+    KernelConfig,
     backward_configs,
     backward_shared_bytes,
     choose_config,
@@ -41,8 +42,9 @@ def provider_of(name: str, direction: str = "forward") -> Provider:
     return Provider(name, OFFERED[direction][name], prepare)
 
 
-def _flash_v2(inputs: Inputs) -> Prepared:
-    config = choose_config(inputs.shape, limits_of(inputs.q.device))
+def prepare_flash_v2(inputs: Inputs, config: KernelConfig | None = None) -> Prepared:
+    """FlashAttention-2's forward, by default with the configuration that it would choose."""
+    config = config or choose_config(inputs.shape, limits_of(inputs.q.device))
     return Prepared(partial(flash_v2_forward, **_posed(inputs), config=config), OUTPUT, str(config))
 
 
@@ -73,18 +75,16 @@ def _attention(*, gradients: bool) -> Prepare:
     return prepare
 
 
-def _backward(*, deterministic: bool) -> Prepare:
-    def prepare(inputs: Inputs) -> Prepared:
-        limits, configs = limits_of(inputs.q.device), backward_configs(inputs.shape)
-        config = choose_config(inputs.shape, limits, configs, bound=backward_shared_bytes)
-        posed = _posed(inputs)
-        out, lse = flash_v2_forward(**posed)
-        assert inputs.dout is not None
-        backward = partial(flash_v2_backward, **posed, out=out, lse=lse, dout=inputs.dout)
-        call = partial(backward, deterministic=deterministic, config=config)
-        return Prepared(call, GRADIENTS, str(config))
-
-    return prepare
+def prepare_backward(
+    inputs: Inputs, config: KernelConfig | None = None, *, deterministic: bool = False
+) -> Prepared:
+    """The gradients from dO, by default with the configuration that they would choose."""
+    limits, configs, posed = limits_of(inputs.q.device), backward_configs(inputs.shape), _posed(inputs)
+    config = config or choose_config(inputs.shape, limits, configs, bound=backward_shared_bytes)
+    out, lse = flash_v2_forward(**posed)
+    assert inputs.dout is not None
+    backward = partial(flash_v2_backward, **posed, out=out, lse=lse, dout=inputs.dout)
+    return Prepared(partial(backward, deterministic=deterministic, config=config), GRADIENTS, str(config))
 
 
 def _both(inputs: Inputs) -> Prepared:
@@ -99,9 +99,10 @@ def _both(inputs: Inputs) -> Prepared:
     return Prepared(call, GRADIENTS, "attention() and autograd", capturable=False)
 
 
-def _flash_decoding(inputs: Inputs) -> Prepared:
+def prepare_flash_decoding(inputs: Inputs, config: KernelConfig | None = None) -> Prepared:
+    """Flash-Decoding, by default with the configuration that it would choose; always with its splits."""
     limits = limits_of(inputs.q.device)
-    config = choose_config(inputs.shape, limits, decode_configs(inputs.shape))
+    config = config or choose_config(inputs.shape, limits, decode_configs(inputs.shape))
     splits = choose_splits(inputs.shape, config, limits)
     call = partial(flash_decoding, **_posed(inputs), splits=splits, config=config)
     return Prepared(call, OUTPUT, f"{config}, {splits} splits")
@@ -133,17 +134,17 @@ def _posed(inputs: Inputs) -> dict[str, Any]:
 
 
 _OURS: dict[tuple[str, str], Prepare] = {
-    ("forward", "flash_v2"): _flash_v2,
+    ("forward", "flash_v2"): prepare_flash_v2,
     ("forward", "flash_v1"): _flash_v1,
     ("forward", "standard"): _standard,
     ("forward", "flash_v2_fp8"): prepare_flash_v2_fp8,
     ("forward", "transpose_v_fp8"): prepare_transpose,
     ("forward", "attention"): _attention(gradients=False),
     ("forward", "attention_with_gradients"): _attention(gradients=True),
-    ("backward", "flash_v2"): _backward(deterministic=False),
-    ("backward", "flash_v2_deterministic"): _backward(deterministic=True),
+    ("backward", "flash_v2"): prepare_backward,
+    ("backward", "flash_v2_deterministic"): partial(prepare_backward, deterministic=True),
     ("both", "flash_v2"): _both,
-    ("decode", "flash_decoding"): _flash_decoding,
+    ("decode", "flash_decoding"): prepare_flash_decoding,
     ("decode", "decode_unsplit"): _decode_unsplit,
     ("decode", "read_only"): _read_only,
 }
