@@ -84,6 +84,12 @@ def summed_by_gradients(
     return k.double() * product, q.double() * product, dout.double() * size
 
 
+def summed_by_lse(q: Tensor, k: Tensor, lse: Tensor, *, scale: float | None = None) -> Tensor:
+    """Values of the size that a log-sum-exp sums, in float64: itself, and scores, whose products may cancel."""
+    scale = 1 / sqrt(q.shape[-1]) if scale is None else scale
+    return lse.double().abs() + abs(scale) * sqrt(q.shape[-1]) * _rms(q) * _rms(k)
+
+
 def _rms(tensor: Tensor) -> Tensor:
     return tensor.double().square().mean().sqrt()
 

@@ -8,13 +8,15 @@ import torch
 from kernels.configs import KernelConfig
 from kernels.flash_v2 import flash_v2_forward, launch_flash_v2
 from kernels.problem import pose
-from kernels.reference import exact_attention, plain_attention
+from kernels.reference import exact_attention, plain_attention, summed_by_lse
 from kernels.standard import standard_forward
 from kernels.verdict import judge
 from simulator.launch import Order
 
 SMALL_TILES = KernelConfig(query_rows=16, key_rows=16, warps=4, stages=1)
+WIDE_TILES = KernelConfig(query_rows=16, key_rows=32, warps=4, stages=1)
 DTYPES = (torch.float16, torch.float32)
+MASKS = ((False, None), (True, None), (True, 1), (True, 20))  # causal, window
 
 
 def random_qkv(generator, query_shape, key_shape, dtype=torch.float16):
@@ -22,9 +24,9 @@ def random_qkv(generator, query_shape, key_shape, dtype=torch.float16):
     return (torch.randn(s, generator=generator, device=generator.device, dtype=dtype) for s in shapes)
 
 
-def assert_right(out, lse, q, k, v, *, causal, scale=None):
-    exact_out, exact_lse = exact_attention(q, k, v, causal=causal, scale=scale)
-    plain_out, _ = plain_attention(q, k, v, causal=causal, scale=scale)
+def assert_right(out, lse, q, k, v, *, causal, window=None, scale=None):
+    exact_out, exact_lse = exact_attention(q, k, v, causal=causal, window=window, scale=scale)
+    plain_out, _ = plain_attention(q, k, v, causal=causal, window=window, scale=scale)
     verdict = judge(out, exact_out, plain_out, summed=v)
     assert verdict.correct, verdict
     if lse is None:
@@ -32,54 +34,82 @@ def assert_right(out, lse, q, k, v, *, causal, scale=None):
     assert lse.dtype == torch.float32
     unseeing = exact_lse == float("-inf")
     assert torch.equal(lse == float("-inf"), unseeing)
-    _, single_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal, scale=scale)
+    single = q.float(), k.float(), v.float()
+    _, single_lse = plain_attention(*single, causal=causal, window=window, scale=scale)
     seen_lse, plain_lse = exact_lse[~unseeing], single_lse[~unseeing]
-    lse_verdict = judge(lse[~unseeing], seen_lse, plain_lse, summed=seen_lse) if seen_lse.numel() else None
-    assert lse_verdict is None or lse_verdict.correct, lse_verdict
+    if seen_lse.numel():
+        summed = summed_by_lse(q, k, seen_lse, scale=scale)
+        lse_verdict = judge(lse[~unseeing], seen_lse, plain_lse, summed=summed)
+        assert lse_verdict.correct, lse_verdict
 
 
-def assert_forward_is_right(forward, q, k, v, *, causal=False, scale=None, config=SMALL_TILES):
-    out, lse = forward.run(q, k, v, causal=causal, scale=scale, config=config)
+def assert_forward_is_right(forward, q, k, v, *, config=SMALL_TILES, **problem):
+    out, lse = forward.run(q, k, v, config=config, **problem)
     assert out.shape == q.shape
-    assert_right(out, lse, q, k, v, causal=causal, scale=scale)
+    assert_right(out, lse, q, k, v, **({"causal": False} | problem))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(
-    ("query_len", "key_len"), [(1, 1), (1, 17), (17, 1), (63, 65), (65, 63), (100, 100), (65, 17), (17, 100)]
-)
-def test_any_lengths(forward, generator, query_len, key_len, causal, dtype):
-    q, k, v = random_qkv(generator, (1, 2, query_len, 16), (1, 2, key_len, 16), dtype)
-    assert_forward_is_right(forward, q, k, v, causal=causal)
+@pytest.mark.parametrize(("causal", "window"), MASKS)
+@pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (1, 17), (17, 1), (63, 65), (65, 17), (17, 100)])
+def test_any_lengths_and_masks(forward, generator, query_len, key_len, causal, window):
+    q, k, v = random_qkv(generator, (1, 1, query_len, 16), (1, 1, key_len, 16))
+    assert_forward_is_right(forward, q, k, v, causal=causal, window=window, config=WIDE_TILES)
 
 
-@pytest.mark.parametrize("key_len", [1, 2, 7, 8, 9, 12, 15, 16, 17, 63, 64, 65])
+@pytest.mark.parametrize(("causal", "window"), MASKS)
+def test_any_mask_in_float32(forward, generator, causal, window):
+    q, k, v = random_qkv(generator, (1, 1, 17, 16), (1, 1, 50, 16), torch.float32)
+    assert_forward_is_right(forward, q, k, v, causal=causal, window=window)
+
+
+def test_a_window_as_wide_as_the_keys_is_causal(forward, generator):
+    """Hard case C11: such a window takes another path through the kernel."""
+    q, k, v = random_qkv(generator, (1, 1, 20, 16), (1, 1, 50, 16))
+    causal, _ = forward.run(q, k, v, causal=True, config=WIDE_TILES)
+    for window in (50, 1000):
+        out, _ = forward.run(q, k, v, causal=True, window=window, config=WIDE_TILES)
+        assert torch.equal(out, causal)
+
+
+@pytest.mark.parametrize(("causal", "window"), [(False, None), (True, 20)])
+def test_float64_is_computed_in_float64(forward, generator, device, causal, window):
+    """It serves gradcheck, so nothing on the way may be single precision."""
+    if device.type == "cuda":
+        pytest.skip("float64 is for the interpreter")
+    q, k, v = random_qkv(generator, (1, 1, 20, 16), (1, 1, 50, 16), torch.float64)
+    out, lse = forward.run(q, k, v, causal=causal, window=window, scale=1 / 3, config=SMALL_TILES)
+    exact, exact_lse = exact_attention(q, k, v, causal=causal, window=window, scale=1 / 3)
+    torch.testing.assert_close(out, exact, rtol=0, atol=1e-13)
+    if lse is not None:
+        torch.testing.assert_close(lse, exact_lse, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("key_len", [1, 2, 9, 15, 16, 17, 63, 64, 65])
 def test_keys_shorter_and_longer_than_a_tile(forward, generator, key_len):
     """Hard case C02: a sequence shorter than one key tile read past its end and gave NaN."""
-    q, k, v = random_qkv(generator, (1, 2, 20, 32), (1, 2, key_len, 32))
-    assert_forward_is_right(forward, q, k, v, config=KernelConfig(16, 64, 4, 1))
+    q, k, v = random_qkv(generator, (1, 1, 20, 32), (1, 1, key_len, 32))
+    assert_forward_is_right(forward, q, k, v, config=KernelConfig(32, 64, 4, 1))
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_one_query_row(forward, generator, causal):
     """Hard case C03: a decode shape did not work at all."""
-    q, k, v = random_qkv(generator, (2, 3, 1, 128), (2, 3, 20, 128))
+    q, k, v = random_qkv(generator, (1, 3, 1, 128), (1, 3, 20, 128))
     assert_forward_is_right(forward, q, k, v, causal=causal)
 
 
 @pytest.mark.parametrize(("query_len", "key_len"), [(5, 37), (37, 5)])
 def test_query_and_key_length_are_not_confused(forward, generator, query_len, key_len):
     """Hard case C08: a kernel used one N for both lengths."""
-    q, k, v = random_qkv(generator, (2, 3, query_len, 16), (2, 3, key_len, 16))
+    q, k, v = random_qkv(generator, (2, 2, query_len, 16), (2, 2, key_len, 16))
     assert_forward_is_right(forward, q, k, v)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("head_dim", [1, 2, 15, 16, 17, 40, 80, 96, 100, 128, 192, 256])
+@pytest.mark.parametrize("head_dim", [1, 15, 17, 80, 96, 256])
 def test_any_head_dim(forward, generator, head_dim, dtype):
     q, k, v = random_qkv(generator, (1, 1, 18, head_dim), (1, 1, 33, head_dim), dtype)
-    assert_forward_is_right(forward, q, k, v, causal=True)
+    assert_forward_is_right(forward, q, k, v, causal=True, config=WIDE_TILES)
 
 
 @pytest.mark.parametrize("scale", [-1.5, -0.1, 0.0, 1e-50, 0.3, 7.0])
@@ -91,17 +121,18 @@ def test_any_finite_scale(forward, generator, scale, dtype):
     assert_forward_is_right(forward, q, k, v, causal=True, scale=scale)
 
 
-@pytest.mark.parametrize(("query_heads", "kv_heads"), [(4, 2), (4, 1), (6, 3)])
+@pytest.mark.parametrize(("query_heads", "kv_heads"), [(4, 2), (3, 1)])
 def test_query_heads_share_their_kv_head(forward, generator, query_heads, kv_heads):
     q, k, v = random_qkv(generator, (2, query_heads, 17, 16), (2, kv_heads, 20, 16))
     assert_forward_is_right(forward, q, k, v, causal=True)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(("query_rows", "key_rows"), [(16, 64), (64, 16), (32, 32), (64, 64)])
-def test_any_tile(forward, generator, query_rows, key_rows, causal):
-    q, k, v = random_qkv(generator, (1, 2, 70, 16), (1, 2, 90, 16))
-    assert_forward_is_right(forward, q, k, v, causal=causal, config=KernelConfig(query_rows, key_rows, 4, 2))
+@pytest.mark.parametrize(("causal", "window"), MASKS)
+@pytest.mark.parametrize(("query_rows", "key_rows"), [(16, 64), (64, 16)])
+def test_any_tile(forward, generator, query_rows, key_rows, causal, window):
+    q, k, v = random_qkv(generator, (1, 1, 70, 16), (1, 1, 90, 16))
+    config = KernelConfig(query_rows, key_rows, 4, 2)
+    assert_forward_is_right(forward, q, k, v, causal=causal, window=window, config=config)
 
 
 def test_the_chosen_tile(forward, generator):
@@ -119,7 +150,7 @@ def test_heads_that_fill_l2_in_uneven_groups(generator, monkeypatch, shared_head
 
 @pytest.mark.parametrize("order", Order)
 def test_the_order_of_programs_changes_no_output(generator, order):
-    q, k, v = random_qkv(generator, (2, 3, 40, 16), (2, 3, 40, 16))
+    q, k, v = random_qkv(generator, (1, 3, 40, 16), (1, 3, 40, 16))
     expected, expected_lse = flash_v2_forward(q, k, v, causal=True, config=SMALL_TILES)
     out, lse = torch.full_like(expected, float("nan")), torch.full_like(expected_lse, float("nan"))
     launch_flash_v2(pose(q, k, v, causal=True), out, lse, config=SMALL_TILES, order=order)
@@ -161,16 +192,15 @@ def _every_other(tensor):
 def test_any_strides(forward, generator, lay_out):
     """Hard case C17: a v that was a transposed view gave silently wrong values."""
     q, k, v = random_qkv(generator, (2, 2, 17, 16), (2, 2, 20, 16))
-    expected, _ = forward.run(q, k, v, causal=True, config=SMALL_TILES)
-    for arguments in ((lay_out(q), k, v), (q, lay_out(k), v), (q, k, lay_out(v))):
-        out, _ = forward.run(*arguments, causal=True, config=SMALL_TILES)
-        assert torch.equal(out, expected)
+    expected, _ = forward.run(q, k, v, causal=True, config=WIDE_TILES)
+    out, _ = forward.run(*map(lay_out, (q, k, v)), causal=True, config=WIDE_TILES)
+    assert torch.equal(out, expected)
 
 
 def test_keys_expanded_over_heads(forward, generator):
     """Hard case C16: broadcast keys, stride 0, of length 33."""
-    q, k, v = random_qkv(generator, (1, 4, 20, 16), (1, 1, 33, 16))
-    assert_forward_is_right(forward, q, k.expand(1, 4, 33, 16), v.expand(1, 4, 33, 16))
+    q, k, v = random_qkv(generator, (1, 3, 20, 16), (1, 1, 33, 16))
+    assert_forward_is_right(forward, q, k.expand(1, 3, 33, 16), v.expand(1, 3, 33, 16))
 
 
 def _amid_nan(tensor):
@@ -180,22 +210,23 @@ def _amid_nan(tensor):
     return inside.copy_(tensor)
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("window", [None, 3])
 @pytest.mark.parametrize("head_dim", [16, 20])
-def test_nothing_outside_the_tensors_is_read_or_written(forward, generator, head_dim, causal):
+def test_nothing_outside_the_tensors_is_read_or_written(forward, generator, head_dim, window):
     q, k, v = random_qkv(generator, (1, 2, 17, head_dim), (1, 2, 19, head_dim))
     out = _amid_nan(torch.full_like(q, float("nan")))
     around = torch.full([4096], float("nan"), dtype=torch.float32, device=q.device)
     lse = around[1000 : 1000 + 2 * 17].view(1, 2, 17)
-    problem = pose(_amid_nan(q), _amid_nan(k), _amid_nan(v), causal=causal)
+    problem = pose(_amid_nan(q), _amid_nan(k), _amid_nan(v), causal=True, window=window)
     forward.launch(problem, out, lse, config=SMALL_TILES)
-    assert_right(out, None if forward.name == "standard" else lse, q, k, v, causal=causal)
+    lse_or_none = None if forward.name == "standard" else lse
+    assert_right(out, lse_or_none, q, k, v, causal=True, window=window)
     assert int(out._base.isfinite().sum()) == out.numel()
     assert int((~around.isnan()).sum()) == (0 if forward.name == "standard" else lse.numel())
 
 
 def test_two_calls_agree_bit_for_bit(forward, generator):
-    q, k, v = random_qkv(generator, (1, 2, 40, 16), (1, 2, 40, 16))
+    q, k, v = random_qkv(generator, (1, 1, 40, 16), (1, 1, 40, 16))
     first, second = (forward.run(q, k, v, causal=True, config=SMALL_TILES) for _ in range(2))
     assert torch.equal(first[0], second[0])
     assert first[1] is None or torch.equal(first[1], second[1])

@@ -9,7 +9,7 @@ from kernels.checks import limits_of, problem_of
 from kernels.configs import KernelConfig, check_fits
 from kernels.flash_v2 import flash_v2_forward
 from kernels.problem import pose
-from kernels.reference import exact_attention, plain_attention
+from kernels.reference import exact_attention, plain_attention, summed_by_lse
 from kernels.standard import standard_forward
 from kernels.verdict import judge
 
@@ -26,7 +26,8 @@ def assert_forward_is_right(forward, q, k, v, *, causal):
     seen = exact_lse > float("-inf")
     assert torch.equal(lse > float("-inf"), seen)
     _, single_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal)
-    lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=exact_lse[seen])
+    summed = summed_by_lse(q, k, exact_lse[seen])
+    lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=summed)
     assert lse_verdict.correct, lse_verdict
 
 

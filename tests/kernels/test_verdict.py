@@ -1,10 +1,12 @@
 """A verdict is green for a right output alone: each way of being wrong that we know of is red."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
-from kernels.reference import exact_attention, exact_gradients, plain_attention
+from kernels.reference import _attend, exact_attention, exact_gradients, plain_attention
 from kernels.verdict import judge
 from simulator.reference import attention
 
@@ -103,6 +105,35 @@ def test_half_precision_passed_off_as_single_is_red():
     assert not verdict_on(out, (q, k, v), causal=False).correct
 
 
+def test_a_reference_that_is_right_by_luck_asks_for_no_more_than_its_dtype():
+    """Of two keys a plain reference in float16 was exact once in a hundred times; a rounding beside it is
+    right.
+    """
+    exact = torch.full((1, 1, 1, 16), 1 + 2**-10, dtype=torch.float64)
+    for roundings, correct in ((1, True), (3, False)):
+        out = (exact + roundings * 2**-10).half()
+        assert judge(out, exact, exact.half(), summed=exact).correct == correct
+
+
+def test_the_weights_of_float8_are_rounded_once_with_the_largest_at_256():
+    """Three bits of 256 x 0.6, which is 153.6, leave 160; v is one, so the output is what was left."""
+    scores = torch.tensor([math.log(1.0), math.log(0.6), math.log(1e-4)])
+    q, k = torch.ones(1, 1, 1, 1), scores.view(1, 1, 3, 1)
+    v = torch.eye(3).view(1, 1, 3, 3)
+    weights = _attend(q[0, 0], k[0, 0], v[0, 0], None, 1.0, torch.float8_e4m3fn)[0][0] * (1.6 + 1e-4)
+    right = [1.0, 160 / 256, 0.025390625 / 256]  # 0.0256 is 13 x 2^-9
+    assert weights.tolist() == pytest.approx(right, rel=1e-5)
+
+
+def test_float8_is_judged_against_weights_that_were_rounded_too():
+    q, k, v = torch.randn(3, 1, 1, 40, 32, generator=torch.Generator().manual_seed(6)).to(torch.float8_e4m3fn)
+    plain, lse = plain_attention(q, k, v, causal=True)
+    exact, exact_lse = exact_attention(q, k, v, causal=True)
+    assert plain.dtype == torch.float16
+    assert 0.002 < (plain - exact).norm() / exact.norm() < 0.04  # three bits, and not sixteen
+    torch.testing.assert_close(lse.double(), exact_lse, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("unsound", [float("nan"), float("inf")])
 def test_without_a_sound_reference_nothing_is_green(qkv, unsound):
     """An infinite yardstick would let anything pass."""
@@ -118,40 +149,41 @@ def test_without_a_sound_reference_nothing_is_green(qkv, unsound):
     assert judge(out, exact, plain, summed=qkv[2]).correct
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("causal", "window"), [(False, None), (True, None), (True, 1), (True, 20)])
 @pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (17, 65), (65, 17)])
-def test_the_reference_is_the_simulators(query_len, key_len, causal):
+def test_the_reference_is_the_simulators(query_len, key_len, causal, window):
     generator = torch.Generator().manual_seed(3)
     q = torch.randn(2, 4, query_len, 20, generator=generator, dtype=torch.float64)
     k, v = torch.randn(2, 2, 2, key_len, 20, generator=generator, dtype=torch.float64)
-    out, lse = exact_attention(q, k, v, causal=causal)
+    out, lse = exact_attention(q, k, v, causal=causal, window=window)
     for b, h in np.ndindex(2, 4):
-        expected = attention(q[b, h].numpy(), k[b, h // 2].numpy(), v[b, h // 2].numpy(), causal=causal)
+        head = q[b, h].numpy(), k[b, h // 2].numpy(), v[b, h // 2].numpy()
+        expected = attention(*head, causal=causal, window=window)
         np.testing.assert_allclose(out[b, h].numpy(), expected.output, atol=1e-12)
         np.testing.assert_allclose(lse[b, h].numpy(), expected.log_sum_exp, atol=1e-12)
 
 
 def test_the_reference_in_pieces_is_the_reference_whole(qkv, monkeypatch):
-    whole = exact_attention(*qkv, causal=True)
+    whole = exact_attention(*qkv, causal=True, window=20)
     monkeypatch.setattr("kernels.reference._SCORE_BYTES", 7 * 65 * 8)
-    pieces = exact_attention(*qkv, causal=True)
+    pieces = exact_attention(*qkv, causal=True, window=20)
     torch.testing.assert_close(pieces, whole, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (5, 7), (7, 5)])
-def test_the_reference_gradients_are_slopes(query_len, key_len, causal):
+@pytest.mark.parametrize(("causal", "window"), [(False, None), (True, None), (True, 2)])
+@pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (3, 5), (5, 3)])
+def test_the_reference_gradients_are_slopes(query_len, key_len, causal, window):
     """Against central differences; two query heads share a KV head, and some rows may see no key."""
     generator = torch.Generator().manual_seed(5)
     q, dout = torch.randn(2, 1, 2, query_len, 3, generator=generator, dtype=torch.float64)
     k, v = torch.randn(2, 1, 1, key_len, 3, generator=generator, dtype=torch.float64)
-    inputs, step = [q, k, v], 1e-5
-    for tensor, gradient in zip(inputs, exact_gradients(q, k, v, dout, causal=causal), strict=True):
+    inputs, step, mask = [q, k, v], 1e-5, {"causal": causal, "window": window}
+    for tensor, gradient in zip(inputs, exact_gradients(q, k, v, dout, **mask), strict=True):
         for place in np.ndindex(tuple(tensor.shape)):
             kept, sides = tensor[place].item(), []
             for side in (kept + step, kept - step):
                 tensor[place] = side
-                sides.append((exact_attention(*inputs, causal=causal)[0] * dout).sum())
+                sides.append((exact_attention(*inputs, **mask)[0] * dout).sum())
             tensor[place] = kept
             slope = (sides[0] - sides[1]) / (2 * step)
             torch.testing.assert_close(gradient[place], slope, rtol=0, atol=1e-8)
