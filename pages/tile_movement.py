@@ -41,14 +41,13 @@ REPORTED = {
 
 def draw_page() -> None:
     page = open_page(NAME)
-    head = st.container(key="fa-head", horizontal=True, vertical_alignment="center", gap="small")
-    with head:
-        page.title("tiles.title", "tiles.lead")
+    page.title("tiles.title", "tiles.lead")
+    beside_title = st.container(key="fa-take")
     controls = open_controls(page, TileSettings, resolve=resolve)
     _draw_controls(page, controls)
     _draw_rules(page, controls.settings)
     walks = walks_of_settings(controls.settings)
-    with head:
+    with beside_title:
         draw_take_along(page, controls.settings, walks)
     _draw_player(page, controls.settings, walks)
 

@@ -104,8 +104,9 @@ export function createPlayer(root, data, options = {}) {
     const stop = clock.stopFrom(state.time);
     const positions = walks.map((_, index) => clock.positionOf(index, stop));
     scenes.forEach((scene, index) => scene.draw(positions[index], travelled(index)));
-    ledger.draw(positions, walks.map((_, index) => clock.pendingBytes(index, stop)));
-    transport.draw(stop, state.time, captions(stop));
+    const pending = walks.map((_, index) => clock.pendingBytes(index, stop));
+    ledger.draw(positions, pending);
+    transport.draw(stop, state.time, captions(stop), positions, pending);
     turns?.draw(stop, state.chosen);
     code.draw(positions);
     inspector.draw();

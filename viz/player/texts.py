@@ -11,7 +11,7 @@ TEXT_NAMES = (
     "bytesEach", "atStep", "endsAt", "ended", "noWidth", "switch", "shareDone",
     "clock", "bytesMoved", "tileSteps", "modelledTime", "timeModelled", "timeRule",
     "bytesSoFar", "algorithmic", "exact", "all", "wholeWalk", "agrees", "differs", "upToHere",
-    "thisFrame", "save_svg", "save_png", "frameLine",
+    "totals", "thisFrame", "save_svg", "save_png", "frameLine",
     "exactResult", "difference", "notice", "letter_R", "letter_C", "letter_Tc", "letter_Tr",
 )  # fmt: skip
 
@@ -19,5 +19,5 @@ TEXT_NAMES = (
 TEXT_PLACEHOLDERS = (
     "walk", "q", "k", "rows", "used", "limit", "done", "all", "step", "steps", "seconds", "difference",
     "bytes", "place", "share", "time", "name", "bandwidth", "rate",
-    "queries", "keys", "head_dim", "query_rows", "key_rows",
+    "read", "written", "unit", "queries", "keys", "head_dim", "query_rows", "key_rows",
 )  # fmt: skip

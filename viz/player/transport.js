@@ -1,6 +1,7 @@
 // Buttons, scrub bar, position, speed and keys. It holds no time of its own: it asks the player and is told.
 import { fillTemplate, htmlNode, setText } from "./svg.js";
 import { createScrub } from "./scrub.js";
+import { createTotals } from "./totals.js";
 
 const ICONS = {
   start: "M3 3h2v10H3zM13 3v10L6 8z",
@@ -28,6 +29,7 @@ export function createTransport(parent, walks, clock, reading, texts, player) {
   drawKinds(card, reading, texts);
   const sentences = htmlNode(card, "div", "captions");
   const captions = walks.map(() => createCaption(sentences));
+  const totals = createTotals(card, walks, texts);
   const live = htmlNode(card, "p", "announced");
   live.setAttribute("aria-live", "polite");
 
@@ -35,8 +37,9 @@ export function createTransport(parent, walks, clock, reading, texts, player) {
     resize: scrub.resize,
     setSpeed: (index) => (speed.value = String(index)),
     choose: (chosen) => captions.forEach((caption, index) => caption.choose(index === chosen)),
-    draw(stop, time, captionTexts) {
+    draw(stop, time, captionTexts, positions, pending) {
       scrub.draw(stop, time);
+      totals.draw(positions, pending);
       setText(place, reading.position(stop));
       captions.forEach((caption, index) => caption.draw(captionTexts[index]));
     },

@@ -29,10 +29,7 @@ def draw_take_along(page: Page, settings: TileSettings, walks: Sequence[Walk]) -
     gpu = gpu_named(settings.gpu)
     traces = [walk.trace for walk in walks]
     link = link_to_state(page, settings)
-    with (
-        st.container(key="fa-take", width="content"),
-        st.popover(page.text("tiles.take.open"), icon=":material/download:"),
-    ):
+    with st.popover(page.text("tiles.take.open"), icon=":material/download:"):
         _draw_file(page, "html", partial(walk_file, page, settings, walks), _file_name(settings), "text/html")
         st.caption(page.text("tiles.take.html.note"))
         _draw_file(page, "json", partial(traces_json, traces, gpu), _file_name(settings), "application/json")
