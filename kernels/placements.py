@@ -81,6 +81,7 @@ class RecordedPlacement:
     tile: TileShape
     order: Order
     launch: Launch  # its grid and work; what a block needed of an SM was not recorded
+    blocks: np.ndarray  # [blocks] int: which block of the grid each program is, by program id
     schedule: Schedule
     launch_number: int  # of `launches_recorded`
     launches_recorded: int
@@ -130,7 +131,8 @@ def placements_of(launch: RecordedLaunch, recorded_on: RecordedOn) -> tuple[Reco
     facts, shape = launch.facts, shape_of(launch.facts)
     tile = TileShape(facts.query_rows, facts.key_rows)
     plan = plan_launch(Kernel(facts.kernel), shape, tile)
-    by_block = np.argsort(program_blocks(facts))
+    blocks = program_blocks(facts)
+    by_block = np.argsort(blocks)
     return tuple(
         RecordedPlacement(
             name=facts.name,
@@ -139,6 +141,7 @@ def placements_of(launch: RecordedLaunch, recorded_on: RecordedOn) -> tuple[Reco
             tile=tile,
             order=Order(facts.order),
             launch=plan,
+            blocks=blocks,
             schedule=schedule_from_events(
                 sm[by_block], start_ns[by_block], end_ns[by_block], sm_count=recorded_on.sm_count
             ),

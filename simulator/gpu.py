@@ -54,6 +54,7 @@ _SM_LIMITS = {
     (10, 0): (2048, 64, 32, 228, 227, 128, KIB),
     (12, 0): (1536, 48, 24, 100, 99, 128, KIB),
 }
+CAPABILITIES = tuple(_SM_LIMITS)
 _PRODUCT_FIELDS = ("sm_count", "hbm_bytes_per_s", "l2_bytes", "fp16_flop_per_s")
 _DATA_SHEET = "maker's data sheet, as quoted elsewhere"
 _A100 = "FlashAttention papers for 108 SMs and 312 TFLOP/s; L2 and bandwidth as quoted elsewhere"
@@ -141,6 +142,29 @@ GPUS = {
         ),
     )
 }  # fmt: skip
+
+
+def typed_gpu(
+    capability: tuple[int, int], *, sms: int, gb_per_s: float, tflop_per_s: float, l2_mb: int
+) -> GpuSpec:
+    """A GPU of a known compute capability with the numbers of a product that is not in the table.
+
+    `ValueError` names the capabilities that are known.
+    """
+    if capability not in _SM_LIMITS:
+        known = ", ".join(f"{major}.{minor}" for major, minor in CAPABILITIES)
+        raise ValueError(f"capability must be one of {known}, got {capability[0]}.{capability[1]}")
+    return _gpu(
+        "typed",
+        f"sm_{capability[0]}{capability[1]}",
+        capability,
+        sms=sms,
+        l2_mb=l2_mb,
+        gb_per_s=gb_per_s,
+        tflop_per_s=tflop_per_s,
+        source="typed in",
+        nominal=(),
+    )
 
 
 def gpu_named(key: str) -> GpuSpec:

@@ -1,26 +1,35 @@
-"""A kernel launch: its grid, what each block needs of an SM, and how much work each block has."""
+"""A kernel launch: its grid, what each block needs of an SM, and which tiles each block computes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import prod
+from itertools import product
+from math import ceil, prod
 
 import numpy as np
 
-from simulator.gpu import MAX_GRID, MAX_REGISTERS_PER_THREAD, MAX_THREADS_PER_BLOCK
-from simulator.problem import AttentionShape, TileShape, key_tile_range, query_tile_count, tiles_of_work
+from simulator.gpu import MAX_GRID
+from simulator.problem import (
+    AttentionShape,
+    TileShape,
+    key_tile_count,
+    key_tile_range,
+    query_tile_count,
+    query_tile_range,
+    tiles_of_work,
+)
+from simulator.resources import BlockResources, backward_resources, forward_resources, require_range
 
 
 class Kernel(StrEnum):
     """Kernels whose grids are known (facts: the code's launch templates)."""
 
     V1_FORWARD = "v1_forward"  # May 2022 and the paper: one block per batch and head
+    V1_SPLIT = "v1_split"  # v1.0.9: the row blocks of a head dealt out to num_splits blocks
     V2_FORWARD = "v2_forward"  # one block per row block, batch and head
-
-
-# What x, y and z count.
-AXES = {Kernel.V1_FORWARD: ("head", "batch"), Kernel.V2_FORWARD: ("row_block", "batch", "head")}
+    V2_BACKWARD = "v2_backward"  # the main kernel: one block per column block, batch and head
+    FLASH_DECODING = "flash_decoding"  # one block per row block, split of the keys, batch and head
 
 
 class Order(StrEnum):
@@ -28,32 +37,32 @@ class Order(StrEnum):
 
     NATURAL = "natural"  # x first, then y, then z
     REVERSED = "reversed"
-    LONGEST_FIRST = "longest_first"  # most key tiles first, ties in natural order
+    LONGEST_FIRST = "longest_first"  # most tiles first, ties in natural order
 
 
 @dataclass(frozen=True, slots=True)
-class BlockResources:
-    """What one block needs of an SM, and where the numbers come from."""
+class Axis:
+    """What a number of a block counts: head, batch, row_block, column_block or split; and how many."""
 
-    threads: int
-    registers_per_thread: int
-    shared_bytes: int
-    source: str
+    name: str
+    size: int
 
-    def __post_init__(self) -> None:
-        _require_range("threads", self.threads, 1, MAX_THREADS_PER_BLOCK)
-        _require_range("registers_per_thread", self.registers_per_thread, 0, MAX_REGISTERS_PER_THREAD)
-        if self.shared_bytes < 0:
-            raise ValueError(f"shared_bytes must be at least 0, got {self.shared_bytes}")
+
+@dataclass(frozen=True, slots=True)
+class BlockTiles:
+    """The tiles of a head that a block works on: pairs of one of each, as far as the mask lets them be."""
+
+    query_tiles: range
+    key_tiles: range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launch:
-    """A grid of blocks. Block b is at x = b mod grid x, and so on: x counts fastest."""
+    """A grid of blocks. Block b is at number b mod size of the first axis, and so on: that counts fastest."""
 
     kernel: Kernel
     grid: tuple[int, int, int]
-    axes: tuple[str, ...]  # what x, y and z count
+    axes: tuple[Axis, ...]  # what x, y and z count; z may count heads and, slower, the batch
     resources: BlockResources
     work_tiles: np.ndarray  # [blocks] int: pairs of a query and a key tile that each block computes
 
@@ -63,83 +72,84 @@ class Launch:
             raise ValueError(f"work_tiles must hold {block_count(self)} blocks, got {len(self.work_tiles)}")
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedTiles:
-    """What a block works on in its head: tiles of Q and O that it owns, tiles of K and V that it reads."""
-
-    query_tiles: range
-    key_tiles: range
-
-
 def block_count(launch: Launch) -> int:
     """Blocks in the grid."""
     return prod(launch.grid)
 
 
-def fa2_key_rows(head_dim: int, query_rows: int) -> int:
-    """Rows of a key tile: what FlashAttention-2's code takes, and no more than the row block has."""
-    return min(128 if head_dim <= 64 else 64, query_rows)
-
-
-def forward_resources(shape: AttentionShape, tile: TileShape) -> BlockResources:
-    """What a forward block needs, as FlashAttention-2's code counts it: Q, K and V tiles in shared memory.
-
-    S, P and O are register fragments. Where no register count was printed, a thread's most is assumed.
-    """
-    shared_rows = tile.query_rows + 2 * tile.key_rows
-    warps = 8 if shape.head_dim > 128 and tile.query_rows >= 128 else 4
-    registers, source = _REGISTERS.get(
-        (shape.head_dim, tile.query_rows, tile.key_rows), (MAX_REGISTERS_PER_THREAD, "assumed")
-    )
-    return BlockResources(
-        threads=32 * warps,
-        registers_per_thread=registers,
-        shared_bytes=shared_rows * shape.head_dim * shape.element_bytes,
-        source=source,
-    )
-
-
-# (head dim, query rows, key rows) -> registers per thread and who printed them
-_REGISTERS = {
-    (64, 128, 128): (255, "sdpa_h200"),  # SDPA's flash backend on an H200
-    (128, 128, 64): (255, "ptxas_sm80"),  # Dao-AILab/flash-attention#1630
-    (128, 64, 64): (180, "ptxas_sm80"),
-}
-
-
 def plan_launch(
-    kernel: Kernel, shape: AttentionShape, tile: TileShape, *, resources: BlockResources | None = None
+    kernel: Kernel,
+    shape: AttentionShape,
+    tile: TileShape,
+    *,
+    splits: int = 1,
+    resources: BlockResources | None = None,
 ) -> Launch:
-    """The launch of a forward kernel. Raises `ValueError` for a grid beyond the hardware's limits.
+    """The launch of a kernel. Raises `ValueError` for a grid beyond the hardware's limits.
 
-    V1 is given V2's tiles and resources unless told otherwise, so that only the grid and the loops differ.
+    `splits` is that of V1_SPLIT and FLASH_DECODING. V1 is given V2's tiles and resources unless told
+    otherwise, so that only the grid and the loops differ.
     """
-    grid = forward_grid(kernel, shape, tile)
+    axes, grid = _axes_and_grid(kernel, shape, tile, splits)
     _check_grid(grid)  # before the work of that many blocks is laid out
-    row_work = np.array(tiles_of_work(shape, tile), dtype=np.int64)
-    heads = shape.batch * shape.query_heads
-    work = np.full(heads, row_work.sum()) if kernel is Kernel.V1_FORWARD else np.tile(row_work, heads)
-    return Launch(kernel, grid, AXES[kernel], resources or forward_resources(shape, tile), work)
+    work = _work_of_parts(kernel, shape, tile, splits)[part_numbers(axes)]
+    if resources is None:
+        needs = backward_resources if kernel is Kernel.V2_BACKWARD else forward_resources
+        resources = needs(shape, tile)
+    return Launch(kernel, grid, axes, resources, work)
 
 
-def forward_grid(kernel: Kernel, shape: AttentionShape, tile: TileShape) -> tuple[int, int, int]:
-    """Blocks along x, y and z, of whatever size: V1 as first released, or V2."""
-    if kernel is Kernel.V1_FORWARD:
-        return shape.query_heads, shape.batch, 1
-    return query_tile_count(shape, tile), shape.batch, shape.query_heads
+def launch_grid(
+    kernel: Kernel, shape: AttentionShape, tile: TileShape, *, splits: int = 1
+) -> tuple[int, int, int]:
+    """Blocks along x, y and z, of whatever size."""
+    return _axes_and_grid(kernel, shape, tile, splits)[1]
 
 
-def owned_tiles(kernel: Kernel, shape: AttentionShape, tile: TileShape) -> tuple[OwnedTiles, ...]:
-    """The tiles of V2's blocks along x, or of the one block that V1 has for a head."""
-    rows = [
-        OwnedTiles(range(i, i + 1), key_tile_range(shape, tile, i))
-        for i in range(query_tile_count(shape, tile))
-    ]
-    if kernel is Kernel.V1_FORWARD:
-        # Key tiles that any query tile sees: a window hides the first ones from the last query tile.
-        seen = range(rows[0].key_tiles.start, rows[-1].key_tiles.stop)
-        return (OwnedTiles(range(len(rows)), seen),)
-    return tuple(rows)
+def part_strides(axes: tuple[Axis, ...]) -> tuple[tuple[int, int], ...]:
+    """(stride in blocks, size) of each axis that counts parts of a head: it has neither batch nor head."""
+    strides = [prod(axis.size for axis in axes[:i]) for i in range(len(axes))]
+    return tuple(
+        (stride, axis.size)
+        for stride, axis in zip(strides, axes, strict=True)
+        if axis.name not in ("batch", "head")
+    )
+
+
+def part_numbers(axes: tuple[Axis, ...]) -> np.ndarray:
+    """Which part of its head each block is, [blocks] int: an index into `blocks_of_head`."""
+    blocks = np.arange(prod(axis.size for axis in axes))
+    parts, step = np.zeros_like(blocks), 1
+    for stride, size in part_strides(axes):
+        parts += blocks // stride % size * step
+        step *= size
+    return parts
+
+
+def blocks_of_head(
+    kernel: Kernel, shape: AttentionShape, tile: TileShape, *, splits: int = 1
+) -> tuple[BlockTiles, ...]:
+    """The tiles of each block of one head, by its part number."""
+    rows, keys = range(query_tile_count(shape, tile)), range(key_tile_count(shape, tile))
+    match kernel:
+        case Kernel.V1_FORWARD | Kernel.V1_SPLIT:
+            # Key tiles that any query tile sees: a window hides the first ones from the last query tile.
+            first, last = key_tile_range(shape, tile, 0), key_tile_range(shape, tile, rows[-1])
+            seen = range(first.start, last.stop)
+            each = 1 if kernel is Kernel.V1_FORWARD else splits
+            return tuple(BlockTiles(rows[part::each], seen) for part in range(each))
+        case Kernel.V2_FORWARD:
+            return tuple(BlockTiles(rows[i : i + 1], key_tile_range(shape, tile, i)) for i in rows)
+        case Kernel.V2_BACKWARD:
+            return tuple(BlockTiles(query_tile_range(shape, tile, j), keys[j : j + 1]) for j in keys)
+        case Kernel.FLASH_DECODING:
+            most = ceil(len(keys) / splits)
+            starts = range(0, splits * most, most)
+            packed = range(_decode_rows(shape, tile))
+            return tuple(
+                BlockTiles(packed[i : i + 1], keys[start : start + most])
+                for start, i in product(starts, packed)
+            )
 
 
 def dispatch_order(launch: Launch, order: Order) -> np.ndarray:
@@ -152,11 +162,65 @@ def dispatch_order(launch: Launch, order: Order) -> np.ndarray:
     return blocks
 
 
+def v1_split_count(blocks: int, slots: int, row_blocks: int) -> int:
+    """num_splits of v1.0.9: the fewest that fill the waves of `slots` at least 95 % as well as any would.
+
+    `blocks` is batch x heads. Its most is 30; here no more than there are row blocks either, so that no
+    block is left without work (the code's row blocks have 16 rows, so that it seldom meets that limit).
+    """
+    choices = range(1, min(30, row_blocks) + 1)
+    waves = {splits: blocks * splits / slots for splits in choices}
+    full = {splits: wave / ceil(wave) for splits, wave in waves.items()}
+    return next(splits for splits in choices if full[splits] > 0.95 * max(full.values()))
+
+
+def _axes_and_grid(
+    kernel: Kernel, shape: AttentionShape, tile: TileShape, splits: int
+) -> tuple[tuple[Axis, ...], tuple[int, int, int]]:
+    batch, head = Axis("batch", shape.batch), Axis("head", shape.query_heads)
+    row_blocks = Axis("row_block", query_tile_count(shape, tile))
+    match kernel:
+        case Kernel.V1_FORWARD:
+            axes: tuple[Axis, ...] = (head, batch)
+        case Kernel.V1_SPLIT:
+            require_range("splits", splits, 1, row_blocks.size)
+            axes = (batch, head, Axis("split", splits))
+        case Kernel.V2_FORWARD:
+            axes = (row_blocks, batch, head)
+        case Kernel.V2_BACKWARD:
+            axes = (Axis("column_block", key_tile_count(shape, tile)), batch, head)
+        case Kernel.FLASH_DECODING:
+            _check_no_split_is_empty(key_tile_count(shape, tile), splits)
+            rows, split = Axis("row_block", _decode_rows(shape, tile)), Axis("split", splits)
+            kv_head = Axis("head", shape.kv_heads)
+            return (rows, split, kv_head, batch), (rows.size, splits, shape.kv_heads * shape.batch)
+    x, y, z = (*(axis.size for axis in axes), 1)[:3]
+    return axes, (x, y, z)
+
+
+def _decode_rows(shape: AttentionShape, tile: TileShape) -> int:
+    # The queries of all heads that share a KV head are the rows of one block.
+    return ceil(shape.query_len * (shape.query_heads // shape.kv_heads) / tile.query_rows)
+
+
+def _check_no_split_is_empty(key_tiles: int, splits: int) -> None:
+    require_range("splits", splits, 1, key_tiles)
+    most = ceil(key_tiles / splits)
+    if (splits - 1) * most >= key_tiles:
+        raise ValueError(
+            f"splits must leave none of {splits} without keys, got {key_tiles} key tiles in runs of {most}"
+        )
+
+
+def _work_of_parts(kernel: Kernel, shape: AttentionShape, tile: TileShape, splits: int) -> np.ndarray:
+    """Tile pairs of each block of a head, [parts] int."""
+    blocks = blocks_of_head(kernel, shape, tile, splits=splits)
+    if kernel in (Kernel.V2_BACKWARD, Kernel.FLASH_DECODING):
+        return np.array([len(block.query_tiles) * len(block.key_tiles) for block in blocks])
+    row_work = np.array(tiles_of_work(shape, tile))
+    return np.array([row_work[block.query_tiles].sum() for block in blocks])
+
+
 def _check_grid(grid: tuple[int, int, int]) -> None:
     for axis, blocks, limit in zip("xyz", grid, MAX_GRID, strict=True):
-        _require_range(f"grid {axis}", blocks, 1, limit)
-
-
-def _require_range(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise ValueError(f"{name} must be from {low:,} to {high:,}, got {value:,}")
+        require_range(f"grid {axis}", blocks, 1, limit)

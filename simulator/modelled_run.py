@@ -1,16 +1,22 @@
-"""A launch carried through to its schedule: modelled from the roofline, or refitted to a recorded run."""
+"""A launch carried through to its schedule: modelled from the roofline, or at the paces of a recorded run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from simulator.block_time import BlockTimes, FittedTime, fit_times, fitted_durations, roofline_times
+import numpy as np
+
+from simulator.block_time import BlockTimes, roofline_times
 from simulator.gpu import GpuSpec
 from simulator.launch import Kernel, Launch, Order, dispatch_order, plan_launch
 from simulator.occupancy import Occupancy, occupancy_of
+from simulator.pace import Pace, assign_at_pace, first_slots, fit_pace, scattered_loads
 from simulator.problem import AttentionShape, TileShape
+from simulator.resources import BlockResources
 from simulator.schedule import Schedule, assign_blocks, assign_to_slots, busy_fraction, makespan_s
+
+DRAWS = 9  # of the scatter; the run in the middle is the one that is shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,46 +29,101 @@ class ModelledRun:
     schedule: Schedule
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedRun:
+    """A launch as it ran: `order` names the blocks in the order in which they were handed out."""
+
+    launch: Launch
+    order: np.ndarray
+    schedule: Schedule
+
+
 @dataclass(frozen=True, slots=True)
-class RefitError:
-    """How far a refitted model is from its launch, without sign."""
+class ModelError:
+    """How far a modelled run is from the recorded one."""
 
     makespan_fraction: float  # of the measured makespan
     busy_difference: float  # of busy fractions; 0.01 is a point
 
 
 def model_run(
-    kernel: Kernel, shape: AttentionShape, tile: TileShape, gpu: GpuSpec, *, order: Order = Order.NATURAL
+    kernel: Kernel,
+    shape: AttentionShape,
+    tile: TileShape,
+    gpu: GpuSpec,
+    *,
+    order: Order = Order.NATURAL,
+    splits: int = 1,
+    resources: BlockResources | None = None,
 ) -> ModelledRun:
     """Greedy dispatch with roofline durations. Raises `ValueError` for what cannot be launched."""
-    launch = plan_launch(kernel, shape, tile)
+    launch = plan_launch(kernel, shape, tile, splits=splits, resources=resources)
     occupancy = occupancy_of(launch, gpu)
     blocks = dispatch_order(launch, order)
-    times = roofline_times(launch, shape, tile, gpu, occupancy, blocks)
+    times = roofline_times(launch, shape, tile, gpu, occupancy.blocks_per_sm, blocks)
     return ModelledRun(
         launch, occupancy, times, assign_blocks(times.durations_s, gpu, occupancy, order=blocks)
     )
 
 
-def refit_run(launch: Launch, order: Order, recorded: Schedule) -> tuple[FittedTime, Schedule]:
-    """Greedy dispatch onto a recorded run's slots, with block times of a line fitted to that same run."""
-    fit = fit_times(launch.work_tiles, recorded.end_s - recorded.start_s)
-    schedule = assign_to_slots(
-        fitted_durations(fit, launch.work_tiles),
-        sm_count=recorded.sm_count,
-        slots_per_sm=recorded.slots_per_sm,
-        order=dispatch_order(launch, order),
+def refit_run(recorded: RecordedRun, rng: np.random.Generator) -> tuple[Pace, Schedule]:
+    """A recorded run's own paces, and the greedy dispatch at them, from the slots that it filled first."""
+    pace = fit_pace(recorded.launch.work_tiles, recorded.schedule)
+    slots = first_slots(recorded.schedule, recorded.order)
+    return pace, _middle_run(recorded, pace, recorded.schedule.slots_per_sm, rng, slots=slots)
+
+
+def transfer_run(pace: Pace, slots_per_sm: int, recorded: RecordedRun, rng: np.random.Generator) -> Schedule:
+    """A recorded launch at another launch's paces, which know SMs of up to `slots_per_sm` blocks."""
+    even = -(-len(recorded.order) // recorded.schedule.sm_count)
+    return _middle_run(recorded, pace, min(slots_per_sm, even), rng)
+
+
+def roofline_run(recorded: RecordedRun, shape: AttentionShape, tile: TileShape, gpu: GpuSpec) -> Schedule:
+    """A recorded launch with roofline durations, on the slots that it was seen to have."""
+    slots = recorded.schedule.slots_per_sm
+    times = roofline_times(recorded.launch, shape, tile, gpu, slots, recorded.order)
+    return assign_to_slots(
+        times.durations_s, sm_count=recorded.schedule.sm_count, slots_per_sm=slots, order=recorded.order
     )
-    return fit, schedule
 
 
-def worst_refit(recorded: Iterable[tuple[Launch, Order, Schedule]]) -> RefitError:
-    """The largest of each error over recorded launches, each refitted to itself."""
-    makespans, busy = [], []
-    for launch, order, measured in recorded:
-        _, model = refit_run(launch, order, measured)
-        makespans.append(abs(makespan_s(model) / makespan_s(measured) - 1))
-        busy.append(abs(busy_fraction(model) - busy_fraction(measured)))
-    if not makespans:
-        raise ValueError("recorded must hold at least 1 launch, got 0")
-    return RefitError(max(makespans), max(busy))
+def error_of(model: Schedule, measured: Schedule) -> ModelError:
+    """What a model missed, with its sign."""
+    return ModelError(
+        makespan_s(model) / makespan_s(measured) - 1, busy_fraction(model) - busy_fraction(measured)
+    )
+
+
+def worst_error(errors: Iterable[ModelError]) -> ModelError:
+    """The largest of each error, without its sign."""
+    every = list(errors)
+    if not every:
+        raise ValueError("errors must hold at least 1 launch, got 0")
+    return ModelError(
+        max(abs(error.makespan_fraction) for error in every),
+        max(abs(error.busy_difference) for error in every),
+    )
+
+
+def _middle_run(
+    recorded: RecordedRun,
+    pace: Pace,
+    slots_per_sm: int,
+    rng: np.random.Generator,
+    *,
+    slots: np.ndarray | None = None,
+) -> Schedule:
+    """Of several draws of the scatter the run whose makespan is the middle one."""
+    runs = [
+        assign_at_pace(
+            scattered_loads(pace, recorded.launch.work_tiles, rng),
+            pace,
+            recorded.order,
+            sm_count=recorded.schedule.sm_count,
+            slots_per_sm=slots_per_sm,
+            slots=slots,
+        )
+        for _ in range(DRAWS if pace.scatter > 0 else 1)
+    ]
+    return sorted(runs, key=makespan_s)[len(runs) // 2]

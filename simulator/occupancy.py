@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from simulator.gpu import REGISTER_UNIT, SUB_PARTITIONS, WARP_THREADS, GpuSpec
-from simulator.launch import BlockResources, Launch
+from simulator.launch import Launch
+from simulator.resources import BlockResources
 
 
 class Resource(StrEnum):

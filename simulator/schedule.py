@@ -61,9 +61,9 @@ def waves(blocks: int, gpu: GpuSpec, occupancy: Occupancy) -> float:
     return blocks / (gpu.sm_count * occupancy.blocks_per_sm)
 
 
-def resident_per_sm(blocks: int, gpu: GpuSpec, occupancy: Occupancy) -> int:
-    """Blocks that share an SM: as many as occupancy allows, but no more than an even spread puts there."""
-    return min(occupancy.blocks_per_sm, ceil(blocks / gpu.sm_count))
+def resident_per_sm(blocks: int, gpu: GpuSpec, slots_per_sm: int) -> int:
+    """Blocks that share an SM: as many as it has slots, but no more than an even spread puts there."""
+    return min(slots_per_sm, ceil(blocks / gpu.sm_count))
 
 
 def assign_blocks(
@@ -75,14 +75,19 @@ def assign_blocks(
     slots that are free together the lowest is taken, so that every SM gets its first block before any gets
     its second. A small grid leaves the SMs' further slots out of the schedule.
     """
-    slots_per_sm = resident_per_sm(max(len(durations_s), 1), gpu, occupancy)
+    slots_per_sm = resident_per_sm(max(len(durations_s), 1), gpu, occupancy.blocks_per_sm)
     return assign_to_slots(durations_s, sm_count=gpu.sm_count, slots_per_sm=slots_per_sm, order=order)
 
 
 def assign_to_slots(
-    durations_s: np.ndarray, *, sm_count: int, slots_per_sm: int, order: np.ndarray | None = None
+    durations_s: np.ndarray,
+    *,
+    sm_count: int,
+    slots_per_sm: int,
+    order: np.ndarray | None = None,
+    pause_s: float = 0.0,
 ) -> Schedule:
-    """The same, for slots that were counted rather than computed."""
+    """The same, for slots that were counted rather than computed, with a pause after each block."""
     durations = _positive_durations(durations_s)
     blocks = np.arange(len(durations)) if order is None else np.asarray(order)
     if not np.array_equal(np.sort(blocks), np.arange(len(durations))):
@@ -94,7 +99,7 @@ def assign_to_slots(
     for duration in durations[blocks].tolist():
         start, slot = free[0]
         taken.append((start, slot))
-        heapreplace(free, (start + duration, slot))
+        heapreplace(free, (start + duration + pause_s, slot))
     taken_starts, taken_slots = zip(*taken, strict=True)
     starts[blocks], slots[blocks] = taken_starts, taken_slots
     return Schedule(slots, starts, starts + durations, sm_count, slots_per_sm)

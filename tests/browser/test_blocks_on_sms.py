@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from pages.shared.blocks_on_sms.recordings import shown_placements
+from kernels.placements import RecordedPlacement
+from pages.shared.blocks_on_sms.recordings import DEFAULT_LAUNCH, refitted, shown_placements
+from pages.shared.blocks_on_sms.runs import cuts_of, model_runs
+from pages.shared.blocks_on_sms.settings import BACKWARD, DECODING, V1_SPLIT, Settings
 from simulator.gpu import gpu_named
-from simulator.launch import Kernel, Order
-from simulator.modelled_run import model_run, refit_run
+from simulator.launch import Kernel, Order, block_count, blocks_of_head, part_numbers
+from simulator.modelled_run import model_run
 from simulator.problem import AttentionShape, TileShape, key_tile_range
 from simulator.schedule import Schedule, makespan_s, tail_of
 from tests.browser.conftest import watch_errors
@@ -26,7 +29,11 @@ ADDRESS = "/blocks_on_sms?gpu=a10&rows=64"  # 72 SMs, so that a lane is tall eno
 
 def modelled() -> list[Schedule]:
     tile, gpu = TileShape(64, 64), gpu_named("a10")
-    return [model_run(kernel, SHAPE, tile, gpu).schedule for kernel in Kernel]
+    return [model_run(kernel, SHAPE, tile, gpu).schedule for kernel in (Kernel.V1_FORWARD, Kernel.V2_FORWARD)]
+
+
+def default_placements() -> tuple[RecordedPlacement, ...]:
+    return shown_placements(DEFAULT_LAUNCH, Order.LONGEST_FIRST, 1)
 
 
 def open_timeline(page: Page, address: str = ADDRESS) -> Locator:
@@ -203,9 +210,9 @@ def test_zooming_keeps_the_time_under_the_pointer(page: Page) -> None:
 @pytest.mark.parametrize("index", [0, 1])
 def test_a_recorded_launch_names_the_sm_and_the_times_that_were_recorded(page: Page, index: int) -> None:
     root = open_timeline(page, "/blocks_on_sms?view=measured")
-    placement = shown_placements()[index]
-    models = [refit_run(each.launch, each.order, each.schedule)[1] for each in shown_placements()]
-    measured = [each.schedule for each in shown_placements()]
+    placement = default_placements()[index]
+    models = [refitted(DEFAULT_LAUNCH, each.order, 1)[1] for each in default_placements()]
+    measured = [each.schedule for each in default_placements()]
     clock_s = max(map(makespan_s, (*models, *measured)))
     block = 20 + 32 * 5
 
@@ -235,10 +242,15 @@ def test_the_grid_is_told_in_numbers_that_multiply(page: Page) -> None:
     [
         ("n=abc", "n must be a whole number, got abc; 4096 is shown instead.", r"blocks_on_sms$"),
         ("n=-5", "n must be at least 1, got -5; 1 is shown instead.", "n=1"),
-        ("b=70000&n=1&h=1", "b must be at most 65535, got 70000", "b=10000"),
+        ("b=70000&n=1&h=1", "b must be at most 65535, got 70000", "b=65535"),
         ("gpu=gtx1080", "gpu must be one of v100, t4,", r"blocks_on_sms$"),
         ("rows=96", "rows must be one of 32, 64, 128, got 96", r"blocks_on_sms$"),
-        ("b=20", "at most 10,000 blocks to be shown, got 10,240; batch 19 × 16 heads is shown", "b=19"),
+        ("b=65535", "at most 1,000,000 blocks to be shown, got 34,602,480; batch 1,893 × 16", "b=1893"),
+        ("kernels=decoding&b=66&h=1000", "at most 65,535 blocks along z, got 66,000; batch 65 ×", "b=65"),
+        ("kernels=decoding&splits=60", "none without work, got 60; 32 are shown instead", "splits=32"),
+        ("hand=1&smem=300000", "it needs 293 KB of shared memory and a block gets 227 KB", "hand=1$"),
+        ("run=4", "run must be at most 3, got 4", "run=3"),
+        ("launch=none", "launch must be one of v1_forward_d64_full_8x1024,", r"blocks_on_sms$"),
         (
             "gpu=t4&d=256",
             "cannot launch on T4: it needs 128 KB of shared memory and a block gets 64 KB; 32 rows are",
@@ -347,14 +359,14 @@ def test_the_chip_at_a_time_is_the_schedule_at_that_time(page: Page, run: int, p
 
 def test_a_recorded_chip_is_that_of_the_launch(page: Page) -> None:
     root = open_timeline(page, "/blocks_on_sms?view=measured")
-    measured = shown_placements()[0].schedule
+    measured = default_placements()[0].schedule
     assert on_the_chip(root) == scheduled(measured, time_of(root))
     shown = root.locator(".fa-slot:not(.fa-idle)")
     tiles = {str(block): str(block % 32 + 1) for block in range(512)}
     pairs = shown.evaluate_all("slots => slots.map(slot => [slot.dataset.block, slot.textContent])")
     assert all(tiles[block] == text for block, text in pairs)
     assert len(pairs) > 0
-    gpcs = shown_placements()[0].recorded_on.gpc_of_sm
+    gpcs = default_placements()[0].recorded_on.gpc_of_sm
     frames = root.locator(".fa-gpc").evaluate_all(
         "frames => frames.map(f => [...f.querySelectorAll('.fa-slot')].map(slot => Number(slot.dataset.sm)))"
     )
@@ -371,7 +383,7 @@ def pick_in_grid(root: Locator, row_block: int, head: int) -> None:
 
 
 def tiles_of(root: Locator, tensor: str) -> str | None:
-    return root.locator(f'[data-tensor="{tensor}"]').get_attribute("data-tiles")
+    return root.locator(f'[data-tensor="{tensor}"]:visible').get_attribute("data-tiles")
 
 
 def test_picking_a_block_in_the_grid_marks_it_on_the_chip_and_tells_its_tiles(page: Page) -> None:
@@ -417,3 +429,52 @@ def test_a_picked_block_is_outlined_in_every_timeline(page: Page) -> None:
 def overlay(root: Locator, index: int) -> str:
     image: str = panel(root, index).evaluate("canvas => canvas.toDataURL()")
     return image
+
+
+@pytest.mark.parametrize("pair", [V1_SPLIT, BACKWARD, DECODING])
+def test_a_block_of_every_kernel_tells_the_tiles_that_are_its_own(page: Page, pair: str) -> None:
+    """The block under the pointer in the later kernel's timeline, against the simulator's own list."""
+    settings = Settings(compare=pair, gpu="a10", rows="64", head_dim=64)
+    root = open_timeline(page, f"/blocks_on_sms?kernels={pair}&gpu=a10&rows=64&d=64")
+    cuts, runs = cuts_of(settings), model_runs(settings)
+    end_s = max(makespan_s(run.schedule) for run in runs)
+    for index, (cut, run) in enumerate(zip(cuts, runs, strict=True)):
+        block = block_count(run.launch) // 2
+        page.mouse.move(*point_at(root, index, run.schedule, block, end_s))
+        expect(root).to_have_attribute("data-block", f"{index}:{block}")
+        part = int(part_numbers(run.launch.axes)[block])
+        tiles = blocks_of_head(cut.kernel, cut.shape, cut.tile, splits=cut.splits)[part]
+        shown = root.locator("[data-tensor]:visible")
+        expect(shown.first).to_be_visible()
+        found = dict(shown.evaluate_all("all => all.map(each => [each.dataset.tensor, each.dataset.tiles])"))
+        for tensor, ends in found.items():
+            owned = tiles.key_tiles if tensor in ("K", "V", "dK", "dV") else tiles.query_tiles
+            by = f" by {owned.step}" if owned.step > 1 else ""
+            assert ends == f"{owned.start}-{owned.stop}{by}"
+        assert ("dQ" in found) == (cut.kernel is Kernel.V2_BACKWARD)
+
+
+def test_many_blocks_are_drawn_by_pixels_and_still_named(page: Page) -> None:
+    """60,000 blocks: the picture is the same kind of picture, and a block is found under the pointer."""
+    root = open_timeline(page, "/blocks_on_sms?b=100&h=16&n=4864&rows=128&d=64&causal=0")
+    settings = Settings(batch=100, length=4864, head_dim=64, causal=False)
+    runs = model_runs(settings)
+    assert block_count(runs[1].launch) == 60_800
+    expect(root.locator(".fa-headline").nth(1)).to_contain_text("60,800 blocks")
+    end_s = max(makespan_s(run.schedule) for run in runs)
+    before = overlay(root, 1)
+    page.mouse.move(*point_at(root, 1, runs[1].schedule, 30_000, end_s))
+    expect(root).to_have_attribute("data-block", re.compile(r"1:\d+"))
+    assert overlay(root, 1) != before
+
+
+def test_another_recorded_launch_is_shown_when_it_is_chosen(page: Page) -> None:
+    problem = "v2_forward_d64_causal_64x1024"
+    root = open_timeline(page, f"/blocks_on_sms?view=measured&launch={problem}&beside=reversed&run=2")
+    assert root.locator(".fa-panel").count() == 4
+    expect(root.locator(".fa-measured").first).to_have_text(
+        "measured on NVIDIA H200, Nov 2026, launch 2 of 3"
+    )
+    assert on_the_chip(root) == scheduled(
+        shown_placements(problem, Order.REVERSED, 2)[0].schedule, time_of(root)
+    )

@@ -10,18 +10,33 @@ import pytest
 
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
-from pages.shared.blocks_on_sms.recordings import shown_placements
-from pages.shared.blocks_on_sms.settings import MOST_BLOCKS, ROW_CHOICES, Settings, resolve, shape_of, tile_of
-from pages.shared.blocks_on_sms.words import assumptions, measured_notice, model_notice
+from pages.shared.blocks_on_sms.recordings import (
+    DEFAULT_LAUNCH,
+    pace_source,
+    placement_of,
+    recorded_problems,
+    shown_placements,
+    siblings_of,
+)
+from pages.shared.blocks_on_sms.resolve import MOST_BLOCKS, resolve
+from pages.shared.blocks_on_sms.runs import code_splits, cuts_of, grid_of, model_runs, resources_of
+from pages.shared.blocks_on_sms.settings import (
+    BACKWARD,
+    DECODING,
+    ROW_CHOICES,
+    V1,
+    V1_SPLIT,
+    Settings,
+    gpu_of,
+    shape_of,
+)
+from pages.shared.blocks_on_sms.strip import shown_names
+from pages.shared.blocks_on_sms.words import assumptions, fitted_assumptions, measured_notice, model_notice
 from pages.shared.catalogue import LANGUAGES, load_catalogue, translate
-from simulator.gpu import GPUS, gpu_named
-from simulator.launch import Kernel, Order
-from simulator.modelled_run import model_run
+from simulator.gpu import GPUS
+from simulator.launch import Order
 
-
-def runs_of(settings: Settings):
-    shape, tile, gpu = shape_of(settings), tile_of(settings), gpu_named(settings.gpu)
-    return tuple(model_run(kernel, shape, tile, gpu, order=Order(settings.order)) for kernel in Kernel)
+PAIRS = (V1, V1_SPLIT, BACKWARD, DECODING)
 
 
 def page_in(language: str):
@@ -30,25 +45,40 @@ def page_in(language: str):
 
 @pytest.mark.parametrize("gpu", GPUS)
 @pytest.mark.parametrize("rows", ROW_CHOICES)
-@pytest.mark.parametrize("head_dim", [1, 64, 65, 128, 129, 256])
-def test_whatever_is_asked_for_ends_in_runs_that_fit(gpu, rows, head_dim):
-    settings, _ = resolve(
-        Settings(gpu=gpu, rows=rows, head_dim=head_dim, batch=65_535, heads=65_535, length=1000)
-    )
-    runs = runs_of(settings)
-    assert all(len(run.schedule.slot) <= MOST_BLOCKS for run in runs)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_whatever_is_asked_for_ends_in_runs_that_fit(gpu, rows, pair):
+    for head_dim in (1, 64, 65, 128, 129, 256):
+        settings, _ = resolve(
+            Settings(
+                gpu=gpu, compare=pair, rows=rows, head_dim=head_dim, batch=4096, heads=65_535, length=1000
+            )
+        )
+        assert sum(prod(grid_of(cut)) for cut in cuts_of(settings)) <= MOST_BLOCKS
+        model_runs(replace(settings, batch=1, heads=2, splits=settings.splits and 1))
 
 
-def test_settings_that_fit_are_left_alone_in_silence():
-    assert resolve(Settings()) == (Settings(), [])
-    most = replace(Settings(), length=128, batch=625)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_settings_that_fit_are_left_alone_in_silence(pair):
+    assert resolve(Settings(compare=pair)) == (Settings(compare=pair), [])
+
+
+def test_as_many_blocks_as_a_picture_holds_are_shown_and_no_more():
+    most = Settings(length=128, heads=1000, batch=500)  # one block for V1 and one for V2 to a head
     assert resolve(most) == (most, [])
+    fewer, complaints = resolve(replace(most, batch=501))
+    assert (fewer.batch, fewer.heads, complaints[0].key) == (500, 1000, "sms.too_many_blocks")
+
+
+def test_a_grid_beyond_the_hardware_is_told_by_its_axis():
+    settings, complaints = resolve(Settings(compare=DECODING, batch=66, heads=1000, length=1))
+    assert (complaints[0].key, complaints[0].values["blocks"]) == ("sms.grid_limit.z", "66,000")
+    assert settings.batch * settings.heads <= 65_535
 
 
 def test_the_longest_sequence_in_the_smallest_blocks_is_not_refused():
     settings = Settings(length=131_072, rows="32", heads=2)
     assert resolve(settings) == (settings, [])
-    assert prod(runs_of(settings)[1].launch.grid) == 8192
+    assert prod(model_runs(settings)[1].launch.grid) == 8192
 
 
 def test_what_does_not_fit_a_block_is_told_in_bytes_of_that_gpu():
@@ -57,28 +87,104 @@ def test_what_does_not_fit_a_block_is_told_in_bytes_of_that_gpu():
     assert (complaints[0].values["needed"], complaints[0].values["available"]) == ("128 KB", "99 KB")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
-    "settings", [Settings(), Settings(gpu="t4", batch=20, head_dim=64, rows="64", causal=False)]
+    ("changed", "key", "back"),
+    [
+        ({"shared": 300_000}, "sms.by_hand.shared", {"shared": 0}),
+        ({"stages": 8}, "sms.by_hand.shared", {"stages": 1}),
+        ({"threads": 1024, "registers": 128}, "sms.by_hand.registers", {"threads": 0, "registers": 0}),
+    ],
 )
-def test_every_sentence_of_the_model_can_be_said(language, settings):
-    page, gpu, runs = page_in(language), gpu_named(settings.gpu), runs_of(settings)
-    shape, tile = shape_of(settings), tile_of(settings)
-    assert model_notice(page, runs, gpu)
-    assert len(assumptions(page, runs, gpu)) == 8
-    assert len(model_cards(page, runs, tile, gpu)) == 2
-    data = modelled_timeline(page, runs, shape, tile, gpu)
-    assert "{sm}" in data["panels"][0]["block_text"]
+def test_a_block_changed_by_hand_that_cannot_launch_goes_back_to_the_kernel_s_own(changed, key, back):
+    settings, complaints = resolve(Settings(by_hand=True, **changed))
+    assert settings == Settings(by_hand=True, **{**changed, **back})
+    assert [complaint.key for complaint in complaints] == [key]
+
+
+def test_numbers_changed_by_hand_count_only_while_what_if_is_on():
+    changed = Settings(threads=256, registers=64, shared=1000, stages=2, key_rows="32")
+    cut = cuts_of(changed)[1]
+    assert resources_of(cut, changed) == resources_of(cut, Settings())
+    by_hand = resources_of(cut, replace(changed, by_hand=True))
+    assert (by_hand.threads, by_hand.registers_per_thread, by_hand.shared_bytes) == (256, 64, 1000)
+
+
+@pytest.mark.parametrize("pair", [V1_SPLIT, DECODING])
+@pytest.mark.parametrize("splits", [1, 7, 31, 128])
+def test_splits_that_would_have_no_work_are_fewer(pair, splits):
+    settings, complaints = resolve(Settings(compare=pair, splits=splits, length=1000))
+    runs = model_runs(settings)
+    assert min(run.launch.work_tiles.min() for run in runs) > 0
+    assert settings.splits <= splits
+    assert bool(complaints) == (settings.splits != splits)
+
+
+def test_splits_nobody_asked_for_are_those_of_the_code():
+    """flash-attn's rule for 32 heads, 128 key tiles and 2 x 132 SMs: the fewest that fill 85 % as well."""
+    settings = Settings(compare=DECODING, heads=32, length=16_384)
+    assert cuts_of(settings)[1].splits == code_splits(settings) == 7
+
+
+def test_a_gpu_that_was_typed_in_is_the_one_in_the_table_with_those_numbers():
+    typed = Settings(gpu="typed", capability="9.0", sm_count=132, bandwidth=4800, peak=989, l2=50)
+    same = [model_runs(each)[1].schedule.end_s.max() for each in (typed, Settings(gpu="h200"))]
+    assert same[0] == same[1]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_sentence_of_the_measurement_can_be_said(language):
-    page, placements = page_in(language), shown_placements()
+@pytest.mark.parametrize("pair", PAIRS)
+def test_every_sentence_of_the_model_can_be_said(language, pair):
+    for settings in (
+        Settings(compare=pair),
+        resolve(Settings(compare=pair, gpu="t4", batch=20, head_dim=64, rows="64", causal=False))[0],
+        Settings(compare=pair, gpu="typed", by_hand=True, registers=100),
+    ):
+        page, gpu, cuts, runs = page_in(language), gpu_of(settings), cuts_of(settings), model_runs(settings)
+        assert model_notice(page, runs, gpu)
+        assert len(assumptions(page, runs, gpu)) == 9
+        assert len(model_cards(page, runs, cuts, gpu)) == 2
+        data = modelled_timeline(page, runs, cuts, shape_of(settings), gpu)
+        assert "{sm}" in data["panels"][0]["block_text"]
+        assert all(translate(language, f"sms.control.{name}") for name in shown_names(settings))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("problem", recorded_problems())
+def test_every_sentence_of_a_measurement_can_be_said(language, problem):
+    page, placements = page_in(language), shown_placements(problem, Order.LONGEST_FIRST, 1)
     assert measured_notice(page, placements)
-    assert len(measured_cards(page, placements)) == 1
-    data = measured_timeline(page, placements)
-    assert len(data["panels"]) == 4
-    assert len(data["comparison"]["tables"]) == 2
+    data = measured_timeline(page, problem, placements)
+    assert len(data["panels"]) == 2 * len(placements)
+    assert len(data["comparison"]["tables"]) == len(placements)
+    assert fitted_assumptions(page)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_launch_of_a_kernel_stands_in_the_table_of_times(language):
+    cards = measured_cards(
+        page_in(language), DEFAULT_LAUNCH, shown_placements(DEFAULT_LAUNCH, Order.LONGEST_FIRST, 1)
+    )
+    assert len(cards[1].tables[0].rows) == len(siblings_of(DEFAULT_LAUNCH)) == 12
+
+
+def test_every_kept_run_of_every_launch_can_be_shown():
+    """Each problem is named once, and its launches are of one kernel, shape and tile."""
+    for problem, orders in recorded_problems().items():
+        assert Order.NATURAL in orders
+        for order, kept in orders.items():
+            runs = [placement_of(problem, order, run + 1) for run in range(len(kept.launch.facts.kept))]
+            assert [run.launch_number for run in runs] == list(kept.launch.facts.kept)
+            assert {run.shape for run in runs} == {placement_of(problem, Order.NATURAL, 1).shape}
+
+
+def test_paces_come_from_the_smallest_launch_that_fills_an_sm_as_full_as_any():
+    for problem in recorded_problems():
+        source = placement_of(*pace_source(problem), 1)
+        for name, order in siblings_of(problem):
+            other = placement_of(name, order, 1)
+            assert other.schedule.slots_per_sm <= source.schedule.slots_per_sm
+            if order is Order.NATURAL and len(other.blocks) < len(source.blocks):
+                assert other.schedule.slots_per_sm < source.schedule.slots_per_sm
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

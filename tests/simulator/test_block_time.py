@@ -1,11 +1,15 @@
 import numpy as np
 import pytest
 
-from simulator.block_time import fit_times, fitted_durations, hbm_bytes_of, roofline_times
+from simulator.block_bytes import hbm_bytes_of
+from simulator.block_time import roofline_times
 from simulator.gpu import gpu_named
-from simulator.launch import BlockResources, Kernel, Order, block_count, dispatch_order, plan_launch
+from simulator.launch import Kernel, Order, block_count, dispatch_order, plan_launch
 from simulator.occupancy import occupancy_of
 from simulator.problem import AttentionShape, TileShape
+from simulator.resources import BlockResources, fa2_decode_tile
+
+FORWARD = (Kernel.V1_FORWARD, Kernel.V2_FORWARD)
 
 
 def times_of(kernel, batch, heads, length, *, head_dim=64, causal=False, order=Order.NATURAL, gpu="h200"):
@@ -16,11 +20,11 @@ def times_of(kernel, batch, heads, length, *, head_dim=64, causal=False, order=O
     launch = plan_launch(kernel, shape, tile)
     spec = gpu_named(gpu)
     occupancy = occupancy_of(launch, spec)
-    times = roofline_times(launch, shape, tile, spec, occupancy, dispatch_order(launch, order))
+    times = roofline_times(launch, shape, tile, spec, occupancy.blocks_per_sm, dispatch_order(launch, order))
     return times, launch, spec
 
 
-@pytest.mark.parametrize("kernel", Kernel)
+@pytest.mark.parametrize("kernel", FORWARD)
 @pytest.mark.parametrize("length", [128, 1000, 4096])
 def test_no_run_is_modelled_faster_than_the_peak(kernel, length):
     times, launch, gpu = times_of(kernel, 2, 8, length)
@@ -59,7 +63,7 @@ def test_blocks_move_the_bytes_of_the_algorithm_where_l2_holds_nothing(
         assert hbm_bytes_of(launch, shape, tile, rereads_in_l2=False).sum() == expected
 
 
-@pytest.mark.parametrize("kernel", Kernel)
+@pytest.mark.parametrize("kernel", FORWARD)
 def test_rows_that_do_not_exist_move_no_bytes(kernel):
     """One query and one key: Q, K, V and O of a single row, whatever the tile (and V2's L)."""
     shape, tile = AttentionShape(1, 1, 64), TileShape(128, 128)
@@ -87,14 +91,34 @@ def test_a_causal_block_takes_time_in_proportion_to_its_tiles_when_compute_bound
     assert np.ptp(per_tile) <= 1e-12 * per_tile.max()
 
 
-def test_a_fit_finds_the_line_it_was_made_from():
-    tiles = np.array([1, 2, 5, 9, 30])
-    fit = fit_times(tiles, 3e-6 + 2e-6 * tiles)
-    assert fit.fixed_s == pytest.approx(3e-6, rel=1e-9)
-    assert fit.per_tile_s == pytest.approx(2e-6, rel=1e-9)
-    assert np.allclose(fitted_durations(fit, tiles), 3e-6 + 2e-6 * tiles, rtol=1e-12)
+@pytest.mark.parametrize("splits", [1, 2, 5])
+def test_each_split_of_v1_reads_all_keys_and_values_again(splits):
+    """Facts §1.7: with num_splits = s the K and V term is 2s N d instead of 2 N d."""
+    shape, tile = AttentionShape(1000, 1000, 64), TileShape(128, 128)
+    once, split = (
+        plan_launch(Kernel.V1_FORWARD, shape, tile),
+        plan_launch(Kernel.V1_SPLIT, shape, tile, splits=splits),
+    )
+    moved = [hbm_bytes_of(launch, shape, tile, rereads_in_l2=False).sum() for launch in (once, split)]
+    assert moved[1] - moved[0] == (splits - 1) * 2 * 1000 * 64 * 2
+    shared = [hbm_bytes_of(launch, shape, tile, rereads_in_l2=True).sum() for launch in (once, split)]
+    assert shared[1] == pytest.approx(shared[0], rel=1e-12)
 
 
-def test_equal_blocks_are_fitted_by_their_mean():
-    fit = fit_times(np.full(3, 32), np.array([1.0, 2.0, 3.0]))
-    assert (fit.fixed_s, fit.per_tile_s) == (2.0, 0.0)
+def test_the_backward_s_main_kernel_moves_what_its_code_counts():
+    """Facts §1.6: 4u + 4u Tc with u = N d b, and 8 bytes of L and D for each visited row."""
+    shape, tile = AttentionShape(1024, 1024, 64), TileShape(128, 128)
+    launch = plan_launch(Kernel.V2_BACKWARD, shape, tile)
+    u, columns = 1024 * 64 * 2, 8
+    expected = 4 * u + 4 * u * columns + 8 * 1024 * columns
+    assert hbm_bytes_of(launch, shape, tile, rereads_in_l2=False).sum() == expected
+
+
+@pytest.mark.parametrize("splits", [1, 4, 8])
+def test_splits_of_a_decode_read_the_cache_once_between_them(splits):
+    """Q again, and a partial O with its log-sum-exp in float32, for each split."""
+    shape, tile = AttentionShape(1, 1000, 128), fa2_decode_tile(128)
+    launch = plan_launch(Kernel.FLASH_DECODING, shape, tile, splits=splits)
+    cache = 2 * 1000 * 128 * 2
+    moved = hbm_bytes_of(launch, shape, tile, rereads_in_l2=True).sum()
+    assert moved == cache + splits * (128 * 2 + 129 * 4)

@@ -3,9 +3,10 @@ from dataclasses import replace
 import pytest
 
 from simulator.gpu import GPUS, gpu_named
-from simulator.launch import BlockResources, Kernel, plan_launch
+from simulator.launch import Kernel, plan_launch
 from simulator.occupancy import CannotLaunchError, Resource, occupancy_of, resource_occupancy
 from simulator.problem import AttentionShape, TileShape
+from simulator.resources import BlockResources
 
 KIB = 1024
 GPU_OF = {(7, 5): "t4", (8, 0): "a100-80", (8, 6): "rtx-3090", (9, 0): "h200"}

@@ -1,7 +1,7 @@
 // The floor plan of the SMs: which block is resident where at a time, in the shade of its work.
 
 import { element, setText } from "./dom.js";
-import { RAMP_STEPS, residentAt, shadeOf } from "./runs.js";
+import { RAMP_STEPS, partOf, residentAt, shadeOf } from "./runs.js";
 import { fill } from "./words.js";
 
 const DIGIT_PX = 6.5; // of a count in a cell
@@ -60,7 +60,7 @@ function showSlot(slot, panel, block, marked, colours) {
   const shade = block < 0 ? 0 : shadeOf(panel, block);
   slot.style.background = block < 0 ? "" : colours.ramp[shade];
   slot.style.color = shade / RAMP_STEPS > DARKEST_UNDER_BLACK ? "white" : "black";
-  slot.textContent = block < 0 ? "" : panel.work[block % panel.work.length];
+  slot.textContent = block < 0 ? "" : panel.work[partOf(panel, block)];
 }
 
 function buildPlan(plan, panel, text) {

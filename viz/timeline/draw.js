@@ -2,9 +2,10 @@
 
 import { clamp } from "./clock.js";
 import { axisTicks } from "./words.js";
-import { RAMP_STEPS } from "./runs.js";
+import { RAMP_STEPS, shadeOf, startedBy } from "./runs.js";
 
 const FRAME_TARGET = 180; // css px that the lanes of a panel may take
+const MOST_BARS = 6000; // more blocks than that are drawn by pixels, each the mean of what falls on it
 
 export const STRIP = 18; // css px over a frame, for its tail
 export const AXIS = 20;
@@ -16,9 +17,12 @@ export function readColours(root) {
   const ramp = [colour("work-low"), colour("work-mid"), colour("work-high")].map(parseHex);
   const mixed = Array.from({ length: RAMP_STEPS + 1 }, (_, i) => {
     const at = (i / RAMP_STEPS) * 2, from = ramp[at < 1 ? 0 : 1], to = ramp[at < 1 ? 1 : 2], part = at < 1 ? at : at - 1;
-    return `rgb(${from.map((v, c) => Math.round(v + (to[c] - v) * part)).join(",")})`;
+    return from.map((v, c) => Math.round(v + (to[c] - v) * part));
   });
-  return { ...Object.fromEntries(names.map((name) => [name, colour(name)])), ramp: mixed, font: colour("font") };
+  return {
+    ...Object.fromEntries(names.map((name) => [name, colour(name)])),
+    font: colour("font"), ramp: mixed.map((rgb) => `rgb(${rgb.join(",")})`), rampRgb: mixed, pageRgb: parseHex(colour("page")),
+  };
 }
 
 function parseHex(hex) {
@@ -46,19 +50,74 @@ export function frameHeight(panel) {
   return panel.lanes * laneHeight(panel);
 }
 
-export function drawBlocks(context, panel, x, width, colours) {
+export function drawBlocks(context, panel, view, width, colours) {
   context.fillStyle = colours.page;
   context.fillRect(0, STRIP, width, frameHeight(panel));
-  const height = laneHeight(panel), gap = height >= 6 ? 1 : 0;
-  panel.byShade.forEach((blocks, shade) => {
-    context.fillStyle = colours.ramp[shade];
-    for (const block of blocks) {
-      const left = x(panel.start[block]), right = x(panel.end[block]);
-      if (right < 0 || left > width) continue;
+  const spans = Array.from({ length: panel.lanes }, (_, lane) => visibleSpan(panel, lane, view));
+  const draw = spans.reduce((sum, [first, end]) => sum + end - first, 0) <= MOST_BARS ? drawBars : drawPixels;
+  draw(context, panel, spans, view, width, colours);
+}
+
+// The blocks of a lane that may be seen, as positions in `byLane`.
+function visibleSpan(panel, lane, { from, to }) {
+  return [Math.max(startedBy(panel, lane, from) - 1, panel.laneFirst[lane]), startedBy(panel, lane, to)];
+}
+
+function drawBars(context, panel, spans, view, width, colours) {
+  const height = laneHeight(panel), gap = height >= 6 ? 1 : 0, scale = width / (view.to - view.from);
+  spans.forEach(([first, end], lane) => {
+    for (let at = first; at < end; at++) {
+      const block = panel.byLane[at];
+      const left = (panel.start[block] - view.from) * scale, right = (panel.end[block] - view.from) * scale;
+      if (right < 0) continue;
       const seam = right - left > 4 ? 1 : 0; // so that equal neighbours can be told apart
-      context.fillRect(left, STRIP + panel.lane[block] * height, Math.max(right - left - seam, 0.5), height - gap);
+      context.fillStyle = colours.ramp[shadeOf(panel, block)];
+      context.fillRect(left, STRIP + lane * height, Math.max(right - left - seam, 0.5), height - gap);
     }
   });
+}
+
+function drawPixels(context, panel, spans, view, width, colours) {
+  const columns = Math.round(width * (window.devicePixelRatio || 1)), scale = columns / (view.to - view.from);
+  const image = new ImageData(columns, panel.lanes), pixels = new Uint32Array(image.data.buffer);
+  const busy = new Float32Array(columns), shaded = new Float32Array(columns);
+  const table = mixTable(colours);
+  spans.forEach(([first, end], lane) => {
+    busy.fill(0);
+    shaded.fill(0);
+    for (let at = first; at < end; at++) {
+      const block = panel.byLane[at], shade = shadeOf(panel, block);
+      const left = Math.max((panel.start[block] - view.from) * scale, 0);
+      const right = Math.min((panel.end[block] - view.from) * scale, columns);
+      for (let x = Math.floor(left); x < right; x++) {
+        const part = Math.min(right, x + 1) - Math.max(left, x);
+        busy[x] += part;
+        shaded[x] += part * shade;
+      }
+    }
+    for (let x = 0; x < columns; x++) {
+      const shade = busy[x] > 0 ? Math.round(shaded[x] / busy[x]) : 0;
+      pixels[lane * columns + x] = table[shade * MIX_STEPS + Math.round(Math.min(busy[x], 1) * (MIX_STEPS - 1))];
+    }
+  });
+  const picture = new OffscreenCanvas(columns, panel.lanes);
+  picture.getContext("2d").putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = laneHeight(panel) * (window.devicePixelRatio || 1) < 1;
+  context.drawImage(picture, 0, STRIP, width, frameHeight(panel));
+}
+
+const MIX_STEPS = 17; // from idle to busy all the time
+
+// Each shade of work, from none of it to all of it over the ground, as pixels.
+function mixTable({ rampRgb, pageRgb }) {
+  const table = new Uint32Array(rampRgb.length * MIX_STEPS);
+  rampRgb.forEach((rgb, shade) => {
+    for (let step = 0; step < MIX_STEPS; step++) {
+      const [r, g, b] = rgb.map((v, c) => Math.round(pageRgb[c] + ((v - pageRgb[c]) * step) / (MIX_STEPS - 1)));
+      table[shade * MIX_STEPS + step] = (255 << 24) | (b << 16) | (g << 8) | r;
+    }
+  });
+  return table;
 }
 
 export function drawFrame(context, panel, x, width, colours) {
@@ -132,11 +191,11 @@ function drawAxisLabel(context, label, at, width, colour) {
   return place;
 }
 
-export function outlineBlock(context, panel, block, x, width, colours) {
+export function outlineBlock(context, panel, block, x, width, colours, halo) {
   const height = laneHeight(panel), tall = Math.max(height, 6);
   const left = clamp(x(panel.start[block]), -4, width + 4), right = clamp(x(panel.end[block]), -4, width + 4);
   const top = clamp(STRIP + panel.lane[block] * height + height / 2 - tall / 2, STRIP, Infinity);
-  for (const [colour, line] of [[colours.surface, 4], [colours.ink, 2]]) {
+  for (const [colour, line] of halo ? [[colours.surface, 4], [colours.ink, 2]] : [[colours.ink, 1]]) {
     context.strokeStyle = colour;
     context.lineWidth = line;
     context.strokeRect(left, top, Math.max(right - left, 2), tall);

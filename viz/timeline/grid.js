@@ -1,4 +1,4 @@
-// The grid: batch and heads down, row blocks across, each block in the shade of its work; and what a block owns.
+// The grid: batch and heads down, the blocks of a head across, each in the shade of its work; and what a block owns.
 //
 // Grids of several kernels for one problem stand beside one another, row by row the same head: V1's blocks are a
 // column, each beside the blocks into which V2 cuts its work.
@@ -6,14 +6,13 @@
 import { element, setText } from "./dom.js";
 import { clamp } from "./clock.js";
 import { sizeCanvas } from "./draw.js";
-import { placeOf, shadeOf } from "./runs.js";
+import { partOf, placeOf } from "./runs.js";
 
 const STRIP_PX = 16; // width of a column of its own
 const GAP_PX = 10; // between two grids
 const TALLEST_ROW_PX = 12;
 const TALLEST_PX = 80;
 const MOST_CELLS = 96; // of which a strip still shows the edges
-const TENSORS = [["Q", "query", "queries"], ["K", "key", "keys"], ["V", "value", "keys"], ["O", "output", "queries"]];
 
 export function buildGrid(box, data, panels) {
   const grids = distinctGrids(panels);
@@ -34,7 +33,7 @@ export function buildGrid(box, data, panels) {
   const legend = element("span", "fa-legend", below);
   element("span", "fa-ramp", legend);
   element("span", "", legend, data.text.legend);
-  const owned = buildOwned(box, data);
+  const owned = buildOwned(box, grids);
 
   return {
     canvas,
@@ -70,24 +69,29 @@ function distinctGrids(panels) {
   panels.forEach((panel, index) => {
     if (grids.some((grid) => grid.panel.grid === panel.grid)) return;
     const sizes = Object.fromEntries(panel.axes);
-    grids.push({ panel, index, sizes, columns: sizes.row_block ?? 1, rows: sizes.batch * sizes.head });
+    grids.push({ panel, index, sizes, columns: panel.work.length, rows: sizes.batch * sizes.head });
   });
   return grids.sort((a, b) => a.columns - b.columns);
 }
 
+// Grids of one column are strips; the others share what is left.
 function placesOf(grids, width) {
-  const strips = grids.slice(0, -1).length * (STRIP_PX + GAP_PX);
-  return grids.map((_, i) => ({
-    left: i * (STRIP_PX + GAP_PX),
-    width: i < grids.length - 1 ? STRIP_PX : width - strips,
-  }));
+  const strips = grids.filter(({ columns }, i) => columns === 1 && i < grids.length - 1).length;
+  const wide = (width - strips * STRIP_PX - (grids.length - 1) * GAP_PX) / (grids.length - strips);
+  let left = 0;
+  return grids.map((_, i) => {
+    const place = { left, width: i < strips ? STRIP_PX : wide };
+    left += place.width + GAP_PX;
+    return place;
+  });
 }
 
 function blockOf({ panel, index, sizes }, column, row) {
-  const place = { row_block: column, head: row % sizes.head, batch: Math.floor(row / sizes.head) };
-  let block = 0, step = 1;
+  const place = { head: row % sizes.head, batch: Math.floor(row / sizes.head) };
+  let block = 0, step = 1, part = column;
   for (const [name, size] of panel.axes) {
-    block += step * place[name];
+    block += step * (place[name] ?? part % size);
+    if (!(name in place)) part = Math.floor(part / size);
     step *= size;
   }
   return { panel: index, block };
@@ -96,15 +100,15 @@ function blockOf({ panel, index, sizes }, column, row) {
 function cellOf(grids, panel, block) {
   if (!panel) return { grid: grids[grids.length - 1], column: 0, row: 0 };
   const grid = grids.find((each) => each.panel.grid === panel.grid);
-  const { row_block: column = 0, head, batch } = placeOf(panel, block);
-  return { grid, column, row: batch * grid.sizes.head + head };
+  const { head, batch } = placeOf(panel, block);
+  return { grid, column: partOf(panel, block), row: batch * grid.sizes.head + head };
 }
 
 function drawCells(context, grid, { left, width }, height, colours) {
   const cell = width / grid.columns, row = height / grid.rows;
   const [seamX, seamY] = [cell >= 4 ? 1 : 0, row >= 4 ? 1 : 0];
   for (let column = 0; column < grid.columns; column++) {
-    context.fillStyle = colours.ramp[shadeOf(grid.panel, column)];
+    context.fillStyle = colours.ramp[grid.panel.partShades[column]];
     // A head has the work of every other, so rows that are too low to be told apart are one bar.
     if (!seamY) context.fillRect(left + column * cell, 0, cell - seamX, height);
     else for (let r = 0; r < grid.rows; r++) context.fillRect(left + column * cell, r * row, cell - seamX, row - seamY);
@@ -112,8 +116,8 @@ function drawCells(context, grid, { left, width }, height, colours) {
 }
 
 function drawPointed(context, grid, { left, width }, height, pointed, colours) {
-  const { row_block, head, batch } = pointed.place;
-  const across = row_block === undefined || grid.columns === 1 ? [0, grid.columns] : [row_block, row_block + 1];
+  const { head, batch } = pointed.place;
+  const across = pointed.grid === grid.panel.grid ? [pointed.part, pointed.part + 1] : [0, grid.columns];
   const cell = width / grid.columns, row = height / grid.rows;
   const wide = Math.max((across[1] - across[0]) * cell, 4), tall = Math.max(row, 4);
   const x = clamp(left + across[0] * cell, left + 1, left + width - wide), y = (batch * grid.sizes.head + head) * row;
@@ -124,28 +128,41 @@ function drawPointed(context, grid, { left, width }, height, pointed, colours) {
   }
 }
 
-function buildOwned(box, data) {
+function buildOwned(box, grids) {
   const words = element("p", "fa-owned-words", box);
   const [title, amount] = [element("b", "", words), element("span", "fa-note", words)];
-  const strips = TENSORS.map(([letter, role, axis]) => {
-    const strip = element("div", `fa-strip fa-${role}`, box);
-    element("b", "", strip, letter);
-    const track = element("span", "fa-track", strip);
-    track.dataset.tensor = letter;
-    track.style.setProperty("--fa-tiles", data.tiles[axis]);
-    track.classList.toggle("fa-fine", data.tiles[axis] > MOST_CELLS);
-    return { track, axis, tiles: data.tiles[axis], bar: element("i", "", track) };
-  });
-  return { title, amount, strips };
+  const shown = grids.map(({ panel }) => ({ grid: panel.grid, strips: buildStrips(element("div", "", box), panel) }));
+  return { title, amount, shown };
 }
 
-function showOwned({ title, amount, strips }, pointed, text) {
+function buildStrips(parent, panel) {
+  const strips = panel.strips.map(({ letter, role, axis, use }) => {
+    const strip = element("div", `fa-strip fa-${role} fa-${use}`, parent);
+    element("b", "", strip, letter);
+    const track = element("span", "fa-track", strip), tiles = panel.tiles[axis];
+    track.dataset.tensor = letter;
+    track.style.setProperty("--fa-tiles", tiles);
+    track.classList.toggle("fa-fine", tiles > MOST_CELLS);
+    return { track, axis, tiles, bar: element("i", "", track) };
+  });
+  return { parent, strips };
+}
+
+function showOwned({ title, amount, shown }, pointed, text) {
   setText(title, pointed ? pointed.owns_text : text.pick);
   setText(amount, pointed ? pointed.amount_text : "");
-  for (const { track, bar, tiles, axis } of strips) {
-    const [first, end] = pointed ? pointed.owned[axis] : [0, 0];
-    track.dataset.tiles = pointed ? `${first}-${end}` : "";
-    bar.style.left = `${(first / tiles) * 100}%`;
-    bar.style.width = `${((end - first) / tiles) * 100}%`;
+  const current = pointed?.grid ?? shown[shown.length - 1].grid;
+  for (const { grid, strips } of shown) {
+    strips.parent.hidden = grid !== current;
+    if (grid === current) strips.strips.forEach((strip) => showStrip(strip, pointed));
   }
+}
+
+function showStrip({ track, bar, tiles, axis }, pointed) {
+  const [first, end, step] = pointed ? pointed.owned[axis] : [0, 0, 1];
+  track.dataset.tiles = pointed ? `${first}-${end}${step > 1 ? ` by ${step}` : ""}` : "";
+  bar.style.left = `${(first / tiles) * 100}%`;
+  bar.style.width = `${((end - first) / tiles) * 100}%`;
+  bar.style.setProperty("--fa-each", step > 1 ? `${100 / (end - first)}%` : "100%"); // of the bar, for each tile owned
+  bar.style.setProperty("--fa-every", step > 1 ? `${(100 * step) / (end - first)}%` : "100%");
 }

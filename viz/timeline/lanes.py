@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from simulator.launch import Launch, OwnedTiles
-from simulator.schedule import Schedule, makespan_s, tail_of
+from simulator.launch import BlockTiles, Launch, part_numbers, part_strides
+from simulator.schedule import Schedule, makespan_s, slot_count, tail_of
 
-BYTES_PER_BLOCK = 10
+BYTES_PER_BLOCK = 10  # 6 where no slot waits between two blocks
 
 
 class Provenance(StrEnum):
@@ -22,13 +22,26 @@ class Provenance(StrEnum):
     MEASURED = "measured"  # solid
 
 
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """A tensor of a head as a strip of its tiles, under the grid."""
+
+    letter: str
+    role: str  # whose colour it has: query, key, value or output
+    axis: str  # of which its tiles are: queries or keys
+    use: str = "owned"  # or `added`: other blocks have a part in these tiles too, so that it is hatched
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
     """One run in the timeline. Words are in the reader's language."""
 
     launch: Launch
     schedule: Schedule
-    owned: tuple[OwnedTiles, ...]  # by the blocks along x, or one that stands for all
+    owned: tuple[BlockTiles, ...]  # of each block of a head
+    strips: tuple[Strip, ...]
+    query_tiles: int  # of the problem
+    key_tiles: int
     kind: Provenance
     label: str  # at the left of its lanes
     sublabel: str
@@ -38,6 +51,7 @@ class Panel:
     tail_text: str
     block_text: str  # with {head}, {tiles}, {sm}, {start} and so on for the browser to fill
     owns_text: str  # the same, for the block whose tiles are shown
+    amount_text: str  # with {queries} and {keys}, the tiles of each that it has a part in
     grid_text: str
     gpc_of_sm: tuple[int, ...] = ()  # SMs of one number share a GPC, -1 is not known; empty: none is
 
@@ -87,19 +101,28 @@ class Picture:
     chips: tuple[Chip, ...]
     comparison: Comparison
     chip_panel: int  # whose SMs are shown first
-    query_tiles: int  # of the problem
-    key_tiles: int
     text: Mapping[str, str]
 
 
 def pack_lanes(schedule: Schedule) -> bytes:
-    """Start s and end s (float32), then slot (uint16), of every block in the order of the grid."""
-    columns = (
-        schedule.start_s.astype("<f4"),
-        schedule.end_s.astype("<f4"),
-        schedule.slot.astype("<u2"),
-    )
+    """Start s and end s (float32), then slot (uint16), of every block in the order of the grid.
+
+    Where no slot waits between two blocks, an end is a start, so that only the end of each slot's last block
+    is there, 0 for a slot without one.
+    """
+    ends = schedule.end_s
+    if is_seamless(schedule):
+        ends = np.zeros(slot_count(schedule))
+        np.maximum.at(ends, schedule.slot, schedule.end_s)
+    columns = (schedule.start_s.astype("<f4"), ends.astype("<f4"), schedule.slot.astype("<u2"))
     return b"".join(column.tobytes() for column in columns)
+
+
+def is_seamless(schedule: Schedule) -> bool:
+    """Whether each slot takes its next block at the very moment at which one ends."""
+    order = np.lexsort((schedule.start_s, schedule.slot))
+    follows = np.diff(schedule.slot[order]) == 0
+    return bool(np.all((schedule.start_s[order][1:] == schedule.end_s[order][:-1])[follows]))
 
 
 def timeline_data(picture: Picture) -> dict[str, Any]:
@@ -111,7 +134,6 @@ def timeline_data(picture: Picture) -> dict[str, Any]:
         "chips": [asdict(chip) for chip in picture.chips],
         "comparison": asdict(picture.comparison),
         "chip": picture.chip_panel,
-        "tiles": {"queries": picture.query_tiles, "keys": picture.key_tiles},
         "end_s": max(makespan_s(panel.schedule) for panel in picture.panels),
         "text": dict(picture.text),
         **packed,
@@ -120,7 +142,7 @@ def timeline_data(picture: Picture) -> dict[str, Any]:
 
 def _panel_data(panel: Panel) -> dict[str, object]:
     tail = tail_of(panel.schedule)
-    sizes = dict(zip(panel.launch.axes, panel.launch.grid, strict=False))
+    sizes = {axis.name: axis.size for axis in panel.launch.axes}
     return {
         "kind": panel.kind,
         "label": panel.label,
@@ -133,27 +155,34 @@ def _panel_data(panel: Panel) -> dict[str, object]:
         "owns_text": panel.owns_text,
         "grid_text": panel.grid_text,
         "gpc_of_sm": list(panel.gpc_of_sm),
-        "owned": [_range_ends(owned.query_tiles, owned.key_tiles) for owned in panel.owned],
+        "amount_text": panel.amount_text,
+        "owned": [[*_ends(tiles.query_tiles), *_ends(tiles.key_tiles)] for tiles in panel.owned],
+        "strips": [asdict(strip) for strip in panel.strips],
+        "tiles": {"queries": panel.query_tiles, "keys": panel.key_tiles},
         "axes": list(sizes.items()),
+        "part_strides": part_strides(panel.launch.axes),
         "grid": " ".join(
             f"{axis}={size}" for axis, size in sizes.items()
         ),  # equal grids have blocks in common
         "blocks": len(panel.schedule.slot),
         "sm_count": panel.schedule.sm_count,
         "slots_per_sm": panel.schedule.slots_per_sm,
-        "work": _repeating_work(panel.launch).tolist(),
+        "seamless": is_seamless(panel.schedule),
+        "work": _work_of_parts(panel).tolist(),
         "makespan_s": tail.end_s,
         "tail_start_s": tail.start_s,
     }
 
 
-def _range_ends(*ranges: range) -> list[int]:
-    return [end for each in ranges for end in (each.start, each.stop)]
+def _ends(tiles: range) -> list[int]:
+    return [tiles.start, tiles.stop, tiles.step]
 
 
-def _repeating_work(launch: Launch) -> np.ndarray:
-    """The work of the blocks along x, which repeats for every batch and head."""
-    along_x = launch.work_tiles[: launch.grid[0]]
-    if not np.array_equal(np.resize(along_x, len(launch.work_tiles)), launch.work_tiles):
-        raise ValueError("work_tiles must repeat along the grid's x, and these do not")
-    return along_x
+def _work_of_parts(panel: Panel) -> np.ndarray:
+    """The work of each block of a head, which is the same for every batch and head."""
+    launch, parts = panel.launch, part_numbers(panel.launch.axes)
+    work = np.zeros(len(panel.owned), dtype=np.int64)
+    work[parts] = launch.work_tiles
+    if not np.array_equal(work[parts], launch.work_tiles):
+        raise ValueError("work_tiles must be the same for every batch and head, and these are not")
+    return work

@@ -1,10 +1,11 @@
 // Blocks on SMs over time: the grid, the chip and the timelines of several runs on one clock. Plain JavaScript.
 //
 // createTimeline(root, data) draws into `root` and gives { update(data), destroy() }. `data` comes from lanes.py:
-// `panels` (one run each), `columns` (which panels stand under one another), `end_s` (of the clock), `tiles`, `chip`
-// (the panel whose chip is shown first), `comparison`, `chips`, `text` (the words, with {placeholders}) and, for each
-// panel, a column `lanes_<i>`: start s and end s (float32) and slot (uint16) of every block. The picture is a function
-// of the data, the visible range, the block that is picked and the time alone.
+// `panels` (one run each), `columns` (which panels stand under one another), `end_s` (of the clock), `chip` (the panel
+// whose chip is shown first), `comparison`, `chips`, `text` (the words, with {placeholders}) and, for each panel, a
+// column `lanes_<i>`: start s (float32) of every block, its end s (float32; of a seamless panel those of the slots'
+// last blocks alone) and its slot (uint16). The picture is a function of the data, the visible range, the block that
+// is picked and the time alone.
 
 import { clamp, createClock } from "./clock.js";
 import { setText } from "./dom.js";
@@ -12,10 +13,12 @@ import { AXIS, STRIP, drawAxis, drawBlocks, drawFrame, frameHeight, laneHeight }
 import { outlineBlock, readColours, sizeCanvas } from "./draw.js";
 import { ICONS, build, icon } from "./elements.js";
 import { wireChip, wireGrid, wireKeys, wirePanel, wireTransport } from "./input.js";
-import { blockAt, blocksAt, busySlots, placeOf, readPanel } from "./runs.js";
+import { blockAt, blocksAt, busySlots, partOf, placeOf, readPanel } from "./runs.js";
 import { blockWords, fill, slowdown, timeFormat } from "./words.js";
 
 const VEIL = 0.62; // over what is still to come
+const MOST_HALOES = 8; // marked blocks that each have a ground of their own under the outline
+const countOf = ([first, end, step]) => Math.max(0, Math.ceil((end - first) / step));
 
 export function createTimeline(root, firstData) {
   const abort = new AbortController();
@@ -85,7 +88,7 @@ export function createTimeline(root, firstData) {
     if (baseStale) {
       box.style.height = `${height}px`;
       const context = sizeCanvas(base, width, height);
-      drawBlocks(context, panel, x, width, colours);
+      drawBlocks(context, panel, view, width, colours);
       drawFrame(context, panel, x, width, colours);
     }
     const context = sizeCanvas(over, width, height);
@@ -94,7 +97,7 @@ export function createTimeline(root, firstData) {
     context.fillStyle = colours.surface;
     context.fillRect(at, STRIP, width - at - 1, height - STRIP - 1);
     context.globalAlpha = 1;
-    for (const block of marked) outlineBlock(context, panel, block, x, width, colours);
+    for (const block of marked) outlineBlock(context, panel, block, x, width, colours, marked.length <= MOST_HALOES);
     if (clock.shown()) {
       context.fillStyle = colours.ink;
       context.fillRect(at - 1, STRIP - 3, 2, height);
@@ -112,11 +115,10 @@ export function createTimeline(root, firstData) {
   function describe(pointed) {
     if (!pointed) return null;
     const panel = player.panels[pointed.panel], place = placeOf(panel, pointed.block);
-    const [from, to, first, end] = panel.owned[pointed.block % panel.owned.length];
-    const words = { ...place, keys: end - first, key_tiles: player.data.tiles.keys };
+    const ends = panel.owned[partOf(panel, pointed.block)], owned = { queries: ends.slice(0, 3), keys: ends.slice(3) };
+    const words = { ...place, queries: countOf(owned.queries), keys: countOf(owned.keys) };
     return {
-      ...pointed, place, owned: { queries: [from, to], keys: [first, end] },
-      owns_text: fill(panel.owns_text, words), amount_text: fill(player.data.text.amount, words),
+      ...pointed, place, owned, grid: panel.grid, part: partOf(panel, pointed.block), owns_text: fill(panel.owns_text, words), amount_text: fill(panel.amount_text, words),
     };
   }
 

@@ -1,27 +1,37 @@
-"""The cards under the picture of Blocks on SMs: a block, the slots it finds, how a launch was noted."""
+"""The cards under the picture of Blocks on SMs: a block, the slots it finds, how a launch was met."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from kernels.placements import RecordedPlacement
-from pages.shared.blocks_on_sms.words import measured_words, problem_words
-from pages.shared.cards import Card
+from pages.shared.blocks_on_sms.comparison import signed_percent
+from pages.shared.blocks_on_sms.recordings import (
+    from_roofline,
+    pace_source,
+    placement_of,
+    refitted,
+    siblings_of,
+    transferred,
+)
+from pages.shared.blocks_on_sms.runs import Cut
+from pages.shared.blocks_on_sms.words import launch_words, measured_words, problem_words
+from pages.shared.cards import Card, Table
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
-from simulator.modelled_run import ModelledRun
+from simulator.launch import Kernel, Order
+from simulator.modelled_run import ModelledRun, error_of
 from simulator.occupancy import Resource
-from simulator.problem import TileShape
-from viz.units import format_capacity, format_percent
+from viz.units import format_capacity, format_percent, format_seconds
 
 
-def model_cards(page: Page, runs: Sequence[ModelledRun], tile: TileShape, gpu: GpuSpec) -> list[Card]:
-    """What the blocks of V1 and V2 do and need, and the slots they find."""
-    return [_block_card(page, runs, tile), _slots_card(page, runs[-1], gpu)]
+def model_cards(page: Page, runs: Sequence[ModelledRun], cuts: Sequence[Cut], gpu: GpuSpec) -> list[Card]:
+    """What the blocks of two kernels do, and the slots that those of the second find."""
+    return [_block_card(page, runs, cuts), _slots_card(page, runs[-1], gpu)]
 
 
-def measured_cards(page: Page, placements: Sequence[RecordedPlacement]) -> list[Card]:
-    """How the launches were recorded."""
+def measured_cards(page: Page, problem: str, placements: Sequence[RecordedPlacement]) -> list[Card]:
+    """How the launches were recorded, and how far each kind of block time carries."""
     first = placements[0]
     recorded = first.recorded_on
     lines = (
@@ -35,22 +45,49 @@ def measured_cards(page: Page, placements: Sequence[RecordedPlacement]) -> list[
         page.text("sms.card.how"),
         page.text("sms.card.versions", driver=recorded.driver, torch=recorded.torch, triton=recorded.triton),
     )
-    return [Card(page.text("sms.card.launches"), measured_words(page, first), lines)]
+    noted = Card(page.text("sms.card.launches"), measured_words(page, first), lines)
+    return [noted, _times_card(page, problem)]
 
 
-def _block_card(page: Page, runs: Sequence[ModelledRun], tile: TileShape) -> Card:
-    pairs = int(runs[0].launch.work_tiles.sum())
-    resources = runs[0].launch.resources
+def _times_card(page: Page, problem: str) -> Card:
+    """Every recorded launch of the kernel, with the makespan that three kinds of block times give it."""
+    head = ("", *(page.text(f"sms.times.{column}") for column in ("measured", "own", "other", "roofline")))
+    source, source_order = pace_source(problem)
+    rows = tuple(_times_row(page, name, order) for name, order in siblings_of(problem))
+    source_launch = placement_of(source, source_order, 1)
+    is_v1 = source_launch.launch.kernel is Kernel.V1_FORWARD
     lines = (
-        page.text("sms.card.same_work", pairs=f"{pairs:,}", rows=tile.query_rows, keys=tile.key_rows),
-        page.text(
-            "sms.card.block_needs",
-            threads=resources.threads,
-            registers=resources.registers_per_thread,
-            shared=format_capacity(resources.shared_bytes),
-            source=page.text(f"sms.registers.{resources.source}"),
-        ),
+        page.text("sms.times.source", heads=f"{source_launch.shape.query_heads:,}"),
+        page.text("sms.times.why_v1" if is_v1 else "sms.times.why"),
+        page.text("sms.times.why_roofline"),
     )
+    title, provenance = page.text("sms.times.title"), page.text("sms.provenance.both")
+    return Card(title, provenance, lines, (Table(head, rows),), wide=True)
+
+
+def _times_row(page: Page, name: str, order: Order) -> tuple[str, ...]:
+    measured = placement_of(name, order, 1).schedule
+    models = (refitted(name, order, 1)[1], transferred(name, order), from_roofline(name, order))
+    errors = (signed_percent(error_of(model, measured).makespan_fraction) for model in models)
+    return launch_words(page, name, order), format_seconds(float(measured.end_s.max())), *errors
+
+
+def _block_card(page: Page, runs: Sequence[ModelledRun], cuts: Sequence[Cut]) -> Card:
+    lines = tuple(
+        page.text(
+            "sms.card.block_does",
+            kernel=page.text(f"sms.kernel.{cut.kernel}"),
+            pairs=f"{int(run.launch.work_tiles.sum()):,}",
+            rows=cut.tile.query_rows,
+            keys=cut.tile.key_rows,
+            threads=run.launch.resources.threads,
+            registers=run.launch.resources.registers_per_thread,
+            shared=format_capacity(run.launch.resources.shared_bytes),
+            source=page.text(f"sms.registers.{run.launch.resources.source}"),
+        )
+        for run, cut in zip(runs, cuts, strict=True)
+    )
+    lines += (page.text(f"sms.card.work.{runs[0].launch.kernel}.{runs[1].launch.kernel}"),)
     return Card(page.text("sms.card.block"), page.text("sms.provenance.exact"), lines)
 
 
@@ -69,5 +106,7 @@ def _slots_card(page: Page, run: ModelledRun, gpu: GpuSpec) -> Card:
         slots,
         page.text("sms.card.limits", **alone),
         page.text("sms.card.occupancy", fraction=fraction),
+        page.text("sms.card.low_occupancy"),
     )
-    return Card(page.text("sms.card.slots_title"), page.text("sms.provenance.rule"), lines)
+    title = page.text("sms.card.slots_title", kernel=page.text(f"sms.kernel.{run.launch.kernel}"))
+    return Card(title, page.text("sms.provenance.rule"), lines)

@@ -1,22 +1,25 @@
-"""What came of the runs of Blocks on SMs, in numbers: V1 against V2, and the model against a launch."""
+"""What came of the runs of Blocks on SMs: one kernel against another, the model against a launch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
 
+import numpy as np
+
 from kernels.placements import RecordedPlacement
+from pages.shared.blocks_on_sms.recordings import refitted
 from pages.shared.blocks_on_sms.words import fit_words
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
-from simulator.modelled_run import ModelledRun, refit_run
+from simulator.modelled_run import ModelledRun
 from simulator.schedule import Schedule, busy_fraction, makespan_s, tail_of, waves
 from viz.timeline.lanes import Comparison, Table
 from viz.units import format_percent, format_seconds
 
 
 def model_comparison(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> Comparison:
-    """V1 beside V2."""
+    """One kernel beside the other."""
     head = ("", *(page.text(f"sms.kernel.{run.launch.kernel}") for run in runs))
     rows = (
         (page.text("sms.row.makespan"), *(format_seconds(makespan_s(run.schedule)) for run in runs)),
@@ -35,20 +38,25 @@ def model_comparison(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> C
     )
 
 
-def measured_comparison(page: Page, placements: Sequence[RecordedPlacement]) -> Comparison:
+def measured_comparison(page: Page, problem: str, placements: Sequence[RecordedPlacement]) -> Comparison:
     """The model beside each recorded launch."""
     return Comparison(
         title=page.text("sms.card.against"),
         provenance=page.text("sms.provenance.both"),
-        tables=tuple(_against_table(page, placement) for placement in placements),
-        lines=(page.text("sms.card.placement"),),
+        tables=tuple(_against_table(page, problem, placement) for placement in placements),
+        lines=(_first_blocks_words(page, placements[0]), page.text("sms.card.placement")),
     )
 
 
-def _against_table(page: Page, placement: RecordedPlacement) -> Table:
-    fit, model = refit_run(placement.launch, placement.order, placement.schedule)
+def signed_percent(ratio: float, digits: int = 1) -> str:
+    """A difference as a percentage with its sign."""
+    return _signed(f"{100 * ratio:+.{digits}f} %")
+
+
+def _against_table(page: Page, problem: str, placement: RecordedPlacement) -> Table:
+    pace, model = refitted(problem, placement.order, placement.launch_number)
     measured = placement.schedule
-    title = f"{page.text(f'sms.order.{placement.order}')}: {fit_words(page, fit)}"
+    title = f"{page.text(f'sms.order.{placement.order}')}: {fit_words(page, pace)}"
     head = ("", *(page.text(f"sms.against.{column}") for column in ("predicted", "measured", "differs")))
     busy_points = 100 * (busy_fraction(model) - busy_fraction(measured))
     rows = (
@@ -67,13 +75,20 @@ def _against_table(page: Page, placement: RecordedPlacement) -> Table:
 def _against_row(
     page: Page, name: str, model: Schedule, measured: Schedule, of: Callable[[Schedule], float]
 ) -> tuple[str, ...]:
-    ratio = of(model) / of(measured) - 1
     return (
         page.text(f"sms.row.{name}"),
         format_seconds(of(model)),
         format_seconds(of(measured)),
-        _signed(f"{100 * ratio:+.0f} %"),
+        signed_percent(of(model) / of(measured) - 1),
     )
+
+
+def _first_blocks_words(page: Page, placement: RecordedPlacement) -> str:
+    """How many of the first blocks went to the SM that counting up the ids would give them."""
+    first = placement.blocks[: placement.schedule.sm_count]
+    sms = placement.schedule.slot[first] % placement.schedule.sm_count
+    same = int(np.count_nonzero(sms == np.arange(len(first))))
+    return page.text("sms.card.first_blocks", same=same, first=len(first))
 
 
 def _mean_idle_s(schedule: Schedule) -> float:

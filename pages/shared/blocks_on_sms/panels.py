@@ -7,82 +7,106 @@ from typing import Any
 
 from kernels.placements import RecordedPlacement
 from pages.shared.blocks_on_sms.comparison import measured_comparison, model_comparison
+from pages.shared.blocks_on_sms.recordings import refitted
+from pages.shared.blocks_on_sms.runs import Cut
 from pages.shared.blocks_on_sms.words import grid_words, measured_words, problem_words
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
-from simulator.launch import Kernel, Launch, OwnedTiles, owned_tiles
-from simulator.modelled_run import ModelledRun, refit_run
+from simulator.launch import Kernel, Launch, blocks_of_head
+from simulator.modelled_run import ModelledRun
 from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
 from simulator.schedule import Schedule, busy_fraction, makespan_s, tail_of
-from viz.timeline.lanes import Chip, Column, Panel, Picture, Provenance, timeline_data
+from viz.timeline.lanes import Chip, Column, Panel, Picture, Provenance, Strip, timeline_data
 from viz.units import format_percent, format_seconds
 
 PLAYER_WORDS = (
-    "grid", "exact", "head", "across", "pick", "amount", "legend",
+    "grid", "exact", "head", "across", "pick", "legend",
     "chip", "chip_busy", "by_gpc", "by_id", "gpc", "gpc_unknown", "sms", "number", "run",
     "hint", "idle", "busy", "pace", "play", "pause", "first", "back", "on", "last", "scrub",
     "speed", "zoom_in", "zoom_out", "fit",
 )  # fmt: skip
+FORWARD_STRIPS = (
+    Strip("Q", "query", "queries"),
+    Strip("K", "key", "keys"),
+    Strip("V", "value", "keys"),
+    Strip("O", "output", "queries"),
+)
+STRIPS = {
+    Kernel.V2_BACKWARD: (
+        Strip("K", "key", "keys"),
+        Strip("V", "value", "keys"),
+        Strip("dK", "key", "keys"),
+        Strip("dV", "value", "keys"),
+        Strip("Q", "query", "queries"),
+        Strip("dO", "output", "queries"),
+        Strip("dQ", "query", "queries", use="added"),
+    ),
+    Kernel.FLASH_DECODING: (*FORWARD_STRIPS[:3], Strip("O", "output", "queries", use="added")),
+}
 
 
 def modelled_timeline(
-    page: Page, runs: Sequence[ModelledRun], shape: AttentionShape, tile: TileShape, gpu: GpuSpec
+    page: Page, runs: Sequence[ModelledRun], cuts: Sequence[Cut], shape: AttentionShape, gpu: GpuSpec
 ) -> dict[str, Any]:
-    """V1 above V2 on one clock, the chip that of V2."""
+    """Two kernels on one clock, the chip that of the second."""
     provenance = page.text("sms.provenance.roofline")
-    panels = [
+    names = [page.text(f"sms.kernel.{cut.kernel}") for cut in cuts]
+    panels = tuple(
         _panel(
             page,
             run.launch,
             run.schedule,
-            Provenance.MODELLED,
-            label=page.text(f"sms.kernel.{run.launch.kernel}"),
-            name=page.text(f"sms.kernel.{run.launch.kernel}"),
+            cut.shape,
+            cut.tile,
+            kind=Provenance.MODELLED,
+            label=name,
+            name=name,
             provenance=provenance,
-            owned=owned_tiles(run.launch.kernel, shape, tile),
-            key_tiles=key_tile_count(shape, tile),
+            splits=cut.splits,
         )
-        for run in runs
-    ]
-    column = Column(page.text("sms.column.model"), problem_words(page, shape, gpu.name), (0, 1))
+        for run, cut, name in zip(runs, cuts, names, strict=True)
+    )
+    title = page.text("sms.column.model", first=names[0], second=names[1])
+    column = Column(title, problem_words(page, shape, gpu.name), (0, 1))
     return timeline_data(
         Picture(
-            panels=tuple(panels),
+            panels=panels,
             columns=(column,),
             chips=(Chip(Provenance.MODELLED, provenance),),
             comparison=model_comparison(page, runs, gpu),
-            chip_panel=len(panels) - 1,
-            query_tiles=query_tile_count(shape, tile),
-            key_tiles=key_tile_count(shape, tile),
+            chip_panel=1,
             text=_player_words(page),
         )
     )
 
 
-def measured_timeline(page: Page, placements: Sequence[RecordedPlacement]) -> dict[str, Any]:
+def measured_timeline(page: Page, problem: str, placements: Sequence[RecordedPlacement]) -> dict[str, Any]:
     """A column for each recorded launch of one problem, the model above the measurement."""
     panels: list[Panel] = []
     columns = []
-    shape, tile = placements[0].shape, placements[0].tile
     for placement in placements:
-        _, model = refit_run(placement.launch, placement.order, placement.schedule)
+        _, model = refitted(problem, placement.order, placement.launch_number)
         order = page.text(f"sms.order.{placement.order}")
-        model_name, measured_name = page.text("sms.name.model"), placement.recorded_on.gpu
         for schedule, kind, name, provenance in (
-            (model, Provenance.MODELLED, model_name, page.text("sms.provenance.fitted")),
-            (placement.schedule, Provenance.MEASURED, measured_name, measured_words(page, placement)),
+            (model, Provenance.MODELLED, page.text("sms.name.model"), page.text("sms.provenance.fitted")),
+            (
+                placement.schedule,
+                Provenance.MEASURED,
+                placement.recorded_on.gpu,
+                measured_words(page, placement),
+            ),
         ):
             panels.append(
                 _panel(
                     page,
                     placement.launch,
                     schedule,
-                    kind,
+                    placement.shape,
+                    placement.tile,
+                    kind=kind,
                     label=name.removeprefix("NVIDIA "),
                     name=f"{order}, {name}",
                     provenance=provenance,
-                    owned=owned_tiles(placement.launch.kernel, shape, tile),
-                    key_tiles=key_tile_count(shape, tile),
                     gpc_of_sm=placement.recorded_on.gpc_of_sm if kind is Provenance.MEASURED else (),
                 )
             )
@@ -98,10 +122,8 @@ def measured_timeline(page: Page, placements: Sequence[RecordedPlacement]) -> di
             panels=tuple(panels),
             columns=tuple(columns),
             chips=chips,
-            comparison=measured_comparison(page, placements),
+            comparison=measured_comparison(page, problem, placements),
             chip_panel=1,
-            query_tiles=query_tile_count(shape, tile),
-            key_tiles=key_tile_count(shape, tile),
             text=_player_words(page),
         )
     )
@@ -111,22 +133,27 @@ def _panel(
     page: Page,
     launch: Launch,
     schedule: Schedule,
-    kind: Provenance,
+    shape: AttentionShape,
+    tile: TileShape,
     *,
+    kind: Provenance,
     label: str,
     name: str,
     provenance: str,
-    owned: tuple[OwnedTiles, ...],
-    key_tiles: int,
+    splits: int = 1,
     gpc_of_sm: tuple[int, ...] = (),
 ) -> Panel:
     tail = tail_of(schedule)
     makespan, busy = format_seconds(makespan_s(schedule)), format_percent(busy_fraction(schedule))
-    block = "whole_head" if launch.kernel is Kernel.V1_FORWARD else "row_block"
+    counts = {"query_tiles": query_tile_count(shape, tile), "key_tiles": key_tile_count(shape, tile)}
+    words = {count: f"{tiles:,}" for count, tiles in counts.items()}
+    kernel = launch.kernel
     return Panel(
         launch=launch,
         schedule=schedule,
-        owned=owned,
+        owned=blocks_of_head(kernel, shape, tile, splits=splits),
+        strips=STRIPS.get(kernel, FORWARD_STRIPS),
+        **counts,
         kind=kind,
         label=label,
         sublabel=page.text("sms.lanes", sms=schedule.sm_count, each=schedule.slots_per_sm),
@@ -138,9 +165,12 @@ def _panel(
             tail=format_seconds(tail.end_s - tail.start_s),
             idle=format_seconds(tail.mean_idle_s),
         ),
-        block_text=page.text(f"sms.block.{block}", key_tiles=f"{key_tiles:,}"),
-        owns_text=page.text(f"sms.owns.{block}"),
-        grid_text=f"{page.text(f'sms.kernel.{launch.kernel}')}: {grid_words(page, launch)}",
+        block_text=page.text(f"sms.block.{kernel}", **words),
+        owns_text=page.text(f"sms.owns.{kernel}"),
+        amount_text=page.text(
+            "sms.amount.queries" if kernel is Kernel.V2_BACKWARD else "sms.amount.keys", **words
+        ),
+        grid_text=f"{page.text(f'sms.kernel.{kernel}')}: {grid_words(page, launch)}",
         gpc_of_sm=gpc_of_sm,
     )
 

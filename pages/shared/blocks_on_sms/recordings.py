@@ -1,22 +1,116 @@
-"""The recorded launches that Blocks on SMs shows: one problem in two orders."""
+"""The recorded launches that Blocks on SMs shows, and what the model makes of each."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
-from kernels.placements import RECORDED, RecordedPlacement, placements_of, read_launches
-from simulator.launch import Order
+import numpy as np
 
-RECORDING = RECORDED / "h200_v2_d128_causal.json"
-HEADS = 16  # more blocks than slots, and few enough that each can be seen
+from kernels.placements import (
+    RECORDED,
+    RecordedLaunch,
+    RecordedOn,
+    RecordedPlacement,
+    placements_of,
+    read_launches,
+)
+from simulator.gpu import gpu_named
+from simulator.launch import Order
+from simulator.modelled_run import RecordedRun, refit_run, roofline_run, transfer_run
+from simulator.pace import Pace
+from simulator.schedule import Schedule
+
+DEFAULT_LAUNCH = "v2_forward_d128_causal_16x4096"  # more blocks than slots, few enough to be seen
+RECORDED_GPU = "h200"  # whose peaks the roofline of a recording takes
+SEED = 0  # of the scatter, so that a page shows one picture
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """A launch and where it was recorded."""
+
+    launch: RecordedLaunch
+    recorded_on: RecordedOn
 
 
 @cache
-def shown_placements() -> tuple[RecordedPlacement, RecordedPlacement]:
-    """The first run that was kept of the natural order and of longest first."""
-    recorded_on, launches = read_launches(RECORDING)
-    by_order = {launch.facts.order: launch for launch in launches if launch.facts.heads == HEADS}
-    natural, longest = (
-        placements_of(by_order[order], recorded_on)[0] for order in (Order.NATURAL, Order.LONGEST_FIRST)
+def recorded_problems() -> dict[str, dict[Order, Kept]]:
+    """The launches of each problem by order; a problem is named by kernel, d, mask, heads and length."""
+    problems: dict[str, dict[Order, Kept]] = {}
+    for path in sorted(RECORDED.glob("*.json")):
+        recorded_on, launches = read_launches(path)
+        for launch in launches:
+            order = Order(launch.facts.order)
+            name = launch.facts.name.removesuffix(f"_{order}")
+            problems.setdefault(name, {})[order] = Kept(launch, recorded_on)
+    return dict(sorted(problems.items(), key=lambda item: _sort_key(next(iter(item[1].values())))))
+
+
+@cache
+def placement_of(problem: str, order: Order, run: int) -> RecordedPlacement:
+    """One launch as it ran the `run`th of the times that are kept, from 1."""
+    kept = recorded_problems()[problem][order]
+    return placements_of(kept.launch, kept.recorded_on)[run - 1]
+
+
+def shown_placements(problem: str, beside: Order, run: int) -> tuple[RecordedPlacement, ...]:
+    """A launch in natural order and, where it was recorded in another, one in that order beside it."""
+    orders = recorded_problems()[problem]
+    shown = [order for order in (Order.NATURAL, beside) if order in orders]
+    return tuple(placement_of(problem, order, run) for order in shown)
+
+
+def siblings_of(problem: str) -> list[tuple[str, Order]]:
+    """All launches of the same kernel, head dim, mask and length, smallest first."""
+    kind = _kind(next(iter(recorded_problems()[problem].values())))
+    return [
+        (name, order)
+        for name, orders in recorded_problems().items()
+        for order, kept in orders.items()
+        if _kind(kept) == kind
+    ]
+
+
+def pace_source(problem: str) -> tuple[str, Order]:
+    """The launch whose paces are tried on its siblings: the smallest in natural order of those that put most
+    blocks on an SM.
+    """
+    natural = [(name, order) for name, order in siblings_of(problem) if order is Order.NATURAL]
+    return max(natural, key=lambda each: placement_of(*each, 1).schedule.slots_per_sm)
+
+
+@cache
+def refitted(problem: str, order: Order, run: int) -> tuple[Pace, Schedule]:
+    """The paces of a recorded run and the model's run at them."""
+    return refit_run(_run_of(problem, order, run), np.random.default_rng(SEED))
+
+
+@cache
+def transferred(problem: str, order: Order) -> Schedule:
+    """The first kept run of a launch, predicted at the paces of its `pace_source`."""
+    source = pace_source(problem)
+    slots = placement_of(*source, 1).schedule.slots_per_sm
+    return transfer_run(
+        refitted(*source, 1)[0], slots, _run_of(problem, order, 1), np.random.default_rng(SEED)
     )
-    return natural, longest
+
+
+def from_roofline(problem: str, order: Order) -> Schedule:
+    """The first kept run of a launch, with durations from the roofline alone."""
+    placement = placement_of(problem, order, 1)
+    return roofline_run(_run_of(problem, order, 1), placement.shape, placement.tile, gpu_named(RECORDED_GPU))
+
+
+def _run_of(problem: str, order: Order, run: int) -> RecordedRun:
+    placement = placement_of(problem, order, run)
+    return RecordedRun(placement.launch, placement.blocks, placement.schedule)
+
+
+def _kind(kept: Kept) -> tuple[str, int, bool, int]:
+    facts = kept.launch.facts
+    return facts.kernel, facts.head_dim, facts.causal, facts.length
+
+
+def _sort_key(kept: Kept) -> tuple[tuple[str, int, bool, int], int]:
+    return _kind(kept), kept.launch.facts.batch * kept.launch.facts.heads

@@ -1,35 +1,58 @@
-"""What the Blocks on SMs page is asked for, and the nearest settings that a GPU and a picture can hold."""
+"""What the Blocks on SMs page is asked for, field by field; `resolve.py` holds the rules between them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass
 
-from pages.shared.address import Complaint, choice, flag, integer
-from simulator.gpu import GPUS, MAX_GRID, GpuSpec, gpu_named
-from simulator.launch import Kernel, Order, fa2_key_rows, forward_grid, forward_resources
-from simulator.occupancy import CannotLaunchError, Resource, resource_occupancy
-from simulator.problem import MAX_HEAD_DIM, AttentionShape, TileShape
-from viz.units import format_capacity
+from pages.shared.address import choice, flag, integer
+from pages.shared.blocks_on_sms.recordings import DEFAULT_LAUNCH, recorded_problems
+from simulator import gpu as gpus
+from simulator.gpu import GPUS, GpuSpec, typed_gpu
+from simulator.launch import Order
+from simulator.problem import MAX_HEAD_DIM, AttentionShape
 
-MOST_BLOCKS = 10_000
 ROW_CHOICES = ("32", "64", "128")
-MODEL, MEASURED = "model", "measured"
+KEY_CHOICES = ("0", "16", "32", "64", "128", "256")
+MODEL, MEASURED, SIZES = "model", "measured", "sizes"
+V1, V1_SPLIT, BACKWARD, DECODING = "v1", "v1_split", "backward", "decoding"
+TYPED = "typed"
+CAPABILITIES = tuple(".".join(map(str, capability)) for capability in gpus.CAPABILITIES)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A view, a GPU, a problem, and how V2 cuts it."""
+    """A view; a GPU, a problem and which kernels cut it; a block changed by hand; a recorded launch."""
 
-    view: str = choice(MODEL, (MODEL, MEASURED), name="view")
-    gpu: str = choice("h200", tuple(GPUS), name="gpu")
-    batch: int = integer(1, name="b", minimum=1, maximum=MAX_GRID[1])
-    heads: int = integer(16, name="h", minimum=1, maximum=MAX_GRID[2])
+    view: str = choice(MODEL, (MODEL, MEASURED, SIZES), name="view")
+    compare: str = choice(V1, (V1, V1_SPLIT, BACKWARD, DECODING), name="kernels")
+    gpu: str = choice("h200", (*GPUS, TYPED), name="gpu")
+    batch: int = integer(1, name="b", minimum=1, maximum=gpus.MAX_GRID[1])
+    heads: int = integer(16, name="h", minimum=1, maximum=gpus.MAX_GRID[2])
     length: int = integer(4096, name="n", minimum=1, maximum=131_072)
     head_dim: int = integer(128, name="d", minimum=1, maximum=MAX_HEAD_DIM)
     causal: bool = flag(True, name="causal")
     rows: str = choice("128", ROW_CHOICES, name="rows")
     order: str = choice(Order.NATURAL.value, tuple(order.value for order in Order), name="order")
+    splits: int = integer(0, name="splits", minimum=0, maximum=128)  # 0: as the code chooses
+    # a GPU whose numbers are typed in
+    capability: str = choice("9.0", CAPABILITIES, name="cc")
+    sm_count: int = integer(132, name="sms", minimum=1, maximum=1000)
+    bandwidth: int = integer(4800, name="gbs", minimum=1, maximum=100_000)  # GB/s
+    peak: int = integer(989, name="tflops", minimum=1, maximum=100_000)
+    l2: int = integer(50, name="l2", minimum=1, maximum=10_000)  # MB
+    # a block changed by hand; 0 is what the kernel has
+    by_hand: bool = flag(False, name="hand")
+    threads: int = integer(0, name="threads", minimum=0, maximum=gpus.MAX_THREADS_PER_BLOCK)
+    registers: int = integer(0, name="regs", minimum=0, maximum=gpus.MAX_REGISTERS_PER_THREAD)
+    shared: int = integer(0, name="smem", minimum=0, maximum=1_000_000)  # bytes
+    stages: int = integer(1, name="stages", minimum=1, maximum=8)
+    key_rows: str = choice("0", KEY_CHOICES, name="keys")
+    # a recorded launch
+    launch: str = choice(DEFAULT_LAUNCH, tuple(recorded_problems()), name="launch")
+    beside: str = choice(
+        Order.LONGEST_FIRST.value, (Order.REVERSED.value, Order.LONGEST_FIRST.value), name="beside"
+    )
+    run: int = integer(1, name="run", minimum=1, maximum=3)
 
 
 def shape_of(settings: Settings) -> AttentionShape:
@@ -45,57 +68,15 @@ def shape_of(settings: Settings) -> AttentionShape:
     )
 
 
-def tile_of(settings: Settings) -> TileShape:
-    """The row block that was asked for, with the key tile that FlashAttention-2's code takes to it."""
-    rows = int(settings.rows)
-    return TileShape(rows, fa2_key_rows(settings.head_dim, rows))
-
-
-def resolve(settings: Settings) -> tuple[Settings, list[Complaint]]:
-    """The nearest settings whose blocks fit the GPU and the picture, and why each other was changed."""
-    settings, too_large = _fitting_rows(settings)
-    settings, too_many = _fitting_grid(settings)
-    return settings, too_large + too_many
-
-
-def _fitting_rows(asked: Settings) -> tuple[Settings, list[Complaint]]:
-    gpu = gpu_named(asked.gpu)
-    refusal = _refusal(asked, gpu)
-    if refusal is None:
-        return asked, []
-    smaller = (replace(asked, rows=rows) for rows in reversed(ROW_CHOICES) if int(rows) < int(asked.rows))
-    fitting = next(settings for settings in smaller if _refusal(settings, gpu) is None)
-    in_bytes = refusal.resource is Resource.SHARED
-    values = {
-        "gpu": gpu.name,
-        "value": asked.rows,
-        "needed": format_capacity(refusal.needed) if in_bytes else f"{refusal.needed:,}",
-        "available": format_capacity(refusal.available) if in_bytes else f"{refusal.available:,}",
-        "shown": fitting.rows,
-    }
-    return fitting, [Complaint(f"sms.cannot_launch.{refusal.resource}", values)]
-
-
-def _refusal(settings: Settings, gpu: GpuSpec) -> CannotLaunchError | None:
-    try:
-        resource_occupancy(forward_resources(shape_of(settings), tile_of(settings)), gpu)
-    except CannotLaunchError as refusal:
-        return refusal
-    return None
-
-
-def _fitting_grid(asked: Settings) -> tuple[Settings, list[Complaint]]:
-    row_blocks, batch, heads = forward_grid(Kernel.V2_FORWARD, shape_of(asked), tile_of(asked))
-    blocks = prod((row_blocks, batch, heads))
-    if blocks <= MOST_BLOCKS:
-        return asked, []
-    fitting_heads = min(heads, MOST_BLOCKS // row_blocks)
-    fitting_batch = max(1, MOST_BLOCKS // (row_blocks * fitting_heads))
-    fitting = replace(asked, heads=fitting_heads, batch=min(batch, fitting_batch))
-    values = {
-        "blocks": f"{blocks:,}",
-        "limit": f"{MOST_BLOCKS:,}",
-        "batch": f"{fitting.batch:,}",
-        "heads": f"{fitting.heads:,}",
-    }
-    return fitting, [Complaint("sms.too_many_blocks", values)]
+def gpu_of(settings: Settings) -> GpuSpec:
+    """The GPU of the table, or the one that was typed in."""
+    if settings.gpu != TYPED:
+        return GPUS[settings.gpu]
+    major, minor = map(int, settings.capability.split("."))
+    return typed_gpu(
+        (major, minor),
+        sms=settings.sm_count,
+        gb_per_s=settings.bandwidth,
+        tflop_per_s=settings.peak,
+        l2_mb=settings.l2,
+    )

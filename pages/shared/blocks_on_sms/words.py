@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from math import prod
 
 from kernels.placements import RecordedPlacement
+from pages.shared.blocks_on_sms.recordings import recorded_problems
 from pages.shared.frame import Page
-from simulator.block_time import FittedTime
 from simulator.gpu import GpuSpec
-from simulator.launch import Launch
+from simulator.launch import Kernel, Launch, Order
 from simulator.modelled_run import ModelledRun
+from simulator.pace import Pace
 from simulator.problem import AttentionShape
 from simulator.schedule import makespan_s, tail_of
 from viz.units import format_seconds
 
-ASSUMPTIONS = ("grids", "dispatch", "time", "tiles", "bytes", "left_out", "peaks", "registers")
+ASSUMPTIONS = ("dispatch", "time", "tiles", "bytes", "left_out", "peaks", "registers")
+FITTED_ASSUMPTIONS = ("pace", "seniority", "scatter", "pause", "order", "slots", "left_out")
 
 
 def problem_words(page: Page, shape: AttentionShape, where: str) -> str:
@@ -34,9 +36,25 @@ def _problem_values(shape: AttentionShape, where: str) -> dict[str, str]:
         "gpu": where,
         "batch": f"{shape.batch:,}",
         "heads": f"{shape.query_heads:,}",
-        "length": f"{shape.query_len:,}",
+        "length": f"{shape.key_len:,}",
         "head_dim": f"{shape.head_dim}",
     }
+
+
+def launch_words(page: Page, problem: str, order: Order | None = None) -> str:
+    """A recorded problem in short, and the order of the launch that is meant."""
+    facts = next(iter(recorded_problems()[problem].values())).launch.facts
+    words = page.text(
+        "sms.launch",
+        kernel=page.text(f"sms.kernel.{facts.kernel}"),
+        heads=f"{facts.batch * facts.heads:,}",
+        length=f"{facts.length:,}",
+        head_dim=facts.head_dim,
+        mask=page.text("sms.causal" if facts.causal else "sms.full"),
+    )
+    if order is None:
+        return words
+    return page.text("sms.launch_order", heads=f"{facts.heads:,}", order=page.text(f"sms.order.{order}"))
 
 
 def measured_words(page: Page, placement: RecordedPlacement) -> str:
@@ -44,71 +62,104 @@ def measured_words(page: Page, placement: RecordedPlacement) -> str:
     return page.text(
         "sms.provenance.measured",
         gpu=placement.recorded_on.gpu,
-        month=page.text(f"sms.month.{placement.recorded_on.month}"),
+        month=month_words(page, placement.recorded_on.month),
         launch=placement.launch_number,
         launches=placement.launches_recorded,
     )
 
 
-def fit_words(page: Page, fit: FittedTime) -> str:
-    """A fitted line as an equation."""
-    return page.text("sms.fit", fixed=format_seconds(fit.fixed_s), per_tile=format_seconds(fit.per_tile_s))
+def month_words(page: Page, month: str) -> str:
+    """2026-11 as Nov 2026."""
+    year, number = month.split("-")
+    return page.text(f"sms.month.{number}", year=year)
+
+
+def fit_words(page: Page, pace: Pace) -> str:
+    """A block alone on its SM as an equation."""
+    return page.text("sms.fit", fixed=format_seconds(pace.fixed_s), per_tile=format_seconds(pace.per_tile_s))
 
 
 def grid_words(page: Page, launch: Launch) -> str:
     """The grid as a product that a reader can check."""
-    sizes = dict(zip(launch.axes, (f"{size:,}" for size in launch.grid), strict=False))
+    sizes = {axis.name: f"{axis.size:,}" for axis in launch.axes}
     return page.text(f"sms.grid.{launch.kernel}", blocks=f"{prod(launch.grid):,}", **sizes)
 
 
 def model_notice(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> str:
-    """One line: what V2's grid changed for this problem."""
-    v1_blocks, v2_blocks = (prod(run.launch.grid) for run in runs)
-    if v1_blocks >= gpu.sm_count:
-        v1_idle, v2_idle = (format_seconds(tail_of(run.schedule).mean_idle_s) for run in runs)
-        return page.text("sms.notice.full", blocks=f"{v1_blocks:,}", v1_idle=v1_idle, v2_idle=v2_idle)
-    return page.text(
-        "sms.notice.idle",
-        blocks=v1_blocks,
-        idle=gpu.sm_count - v1_blocks,
-        sms=gpu.sm_count,
-        v2_blocks=f"{v2_blocks:,}",
-        v2_idle=max(gpu.sm_count - v2_blocks, 0),
-    )
+    """One line: what the second grid changes for this problem."""
+    first, second = runs
+    blocks = [prod(run.launch.grid) for run in runs]
+    values = {
+        "blocks": f"{blocks[0]:,}",
+        "later_blocks": f"{blocks[1]:,}",
+        "idle": f"{max(gpu.sm_count - blocks[0], 0):,}",
+        "later_idle": f"{max(gpu.sm_count - blocks[1], 0):,}",
+        "sms": gpu.sm_count,
+        "mean_idle": format_seconds(tail_of(first.schedule).mean_idle_s),
+        "later_mean_idle": format_seconds(tail_of(second.schedule).mean_idle_s),
+        "makespan": format_seconds(makespan_s(first.schedule)),
+        "later_makespan": format_seconds(makespan_s(second.schedule)),
+        "most_added": max(axis.size for axis in second.launch.axes if axis.name not in ("batch", "head"))
+        if second.launch.kernel is Kernel.V2_BACKWARD
+        else 0,
+    }
+    kind = "idle" if blocks[0] < gpu.sm_count else "full"
+    if first.launch.kernel is not Kernel.V1_FORWARD:
+        kind = str(second.launch.kernel if second.launch.kernel is not Kernel.V2_FORWARD else "v1_split")
+    return page.text(f"sms.notice.{kind}", **values)
 
 
 def measured_notice(page: Page, placements: Sequence[RecordedPlacement]) -> str:
     """One line: what another order did to the tail on the hardware."""
-    natural, longest = (placement.schedule for placement in placements)
+    first = placements[0].schedule
+    if len(placements) == 1:
+        return page.text(
+            "sms.notice.measured_one",
+            blocks=f"{len(first.slot):,}",
+            sms=first.sm_count,
+            each=first.slots_per_sm,
+            makespan=format_seconds(makespan_s(first)),
+        )
+    other = placements[1]
     return page.text(
         "sms.notice.measured",
-        natural_idle=format_seconds(tail_of(natural).mean_idle_s),
-        idle=format_seconds(tail_of(longest).mean_idle_s),
-        natural=format_seconds(makespan_s(natural)),
-        longest=format_seconds(makespan_s(longest)),
+        order=page.text(f"sms.order.{other.order}"),
+        natural_idle=format_seconds(tail_of(first).mean_idle_s),
+        idle=format_seconds(tail_of(other.schedule).mean_idle_s),
+        natural=format_seconds(makespan_s(first)),
+        other=format_seconds(makespan_s(other.schedule)),
     )
 
 
 def assumptions(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> list[str]:
     """Everything the model takes for granted, with what that came to for these runs."""
-    v1, v2 = runs
+    first, second = runs
+    kernels = [page.text(f"sms.kernel.{run.launch.kernel}") for run in runs]
     nominal = ", ".join(page.text(f"sms.field.{name}") for name in gpu.nominal) or page.text("sms.field.none")
     values = {
         "gpu": gpu.name,
-        "v1_share": v1.times.resident_per_sm,
-        "v2_share": v2.times.resident_per_sm,
-        "v1_l2": _l2_words(page, v1),
-        "v2_l2": _l2_words(page, v2),
-        "v1_bound": _bound_words(page, v1),
-        "v2_bound": _bound_words(page, v2),
+        "first": kernels[0],
+        "second": kernels[1],
+        "first_share": first.times.resident_per_sm,
+        "second_share": second.times.resident_per_sm,
+        "first_l2": _l2_words(page, first),
+        "second_l2": _l2_words(page, second),
+        "first_bound": _bound_words(page, first),
+        "second_bound": _bound_words(page, second),
         "peak": f"{gpu.fp16_flop_per_s / 1e12:g}",
         "bandwidth": f"{gpu.hbm_bytes_per_s / 1e9:,.0f}",
         "l2": f"{gpu.l2_bytes / 2**20:.0f}",
         "nominal": nominal,
         "source": page.text(f"sms.source.{gpu.key}"),
-        "registers": page.text(f"sms.registers.{v2.launch.resources.source}"),
+        "registers": page.text(f"sms.registers.{second.launch.resources.source}"),
     }
-    return [page.text(f"sms.assume.{name}", **values) for name in ASSUMPTIONS]
+    grids = [page.text(f"sms.assume.grid.{run.launch.kernel}") for run in runs]
+    return [*grids, *(page.text(f"sms.assume.{name}", **values) for name in ASSUMPTIONS)]
+
+
+def fitted_assumptions(page: Page) -> list[str]:
+    """Everything that the model of a recorded launch takes for granted."""
+    return [page.text(f"sms.assume_fitted.{name}") for name in FITTED_ASSUMPTIONS]
 
 
 def _l2_words(page: Page, run: ModelledRun) -> str:

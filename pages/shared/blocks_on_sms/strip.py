@@ -1,0 +1,65 @@
+"""The strip of controls of Blocks on SMs: which are shown for which view."""
+
+from __future__ import annotations
+
+from pages.shared.blocks_on_sms.recordings import recorded_problems
+from pages.shared.blocks_on_sms.settings import (
+    BACKWARD,
+    DECODING,
+    MEASURED,
+    MODEL,
+    SIZES,
+    TYPED,
+    V1,
+    V1_SPLIT,
+    Settings,
+    gpu_of,
+    shape_of,
+)
+from pages.shared.blocks_on_sms.words import launch_words, short_problem_words
+from pages.shared.controls import Controls
+from pages.shared.frame import Page
+from simulator.gpu import GPUS
+from simulator.launch import Order
+
+PROBLEM = ("gpu", "batch", "heads", "length", "head_dim", "causal", "rows")
+TYPED_GPU = ("capability", "sm_count", "bandwidth", "peak", "l2")
+HAND = ("threads", "registers", "shared", "stages", "key_rows")
+
+
+def draw_controls(page: Page, controls: Controls[Settings]) -> None:
+    """Draws the strip."""
+    settings = controls.settings
+    options = {
+        "view": {view: page.text(f"sms.view.{view}") for view in (MODEL, MEASURED)},
+        "compare": {pair: page.text(f"sms.compare.{pair}") for pair in (V1, V1_SPLIT, BACKWARD, DECODING)},
+        "gpu": {key: f"{gpu.name}, {gpu.sm_count} SMs" for key, gpu in GPUS.items()}
+        | {TYPED: page.text("sms.gpu.typed")},
+        "order": {order.value: page.text(f"sms.order.{order}") for order in Order},
+        "beside": {
+            order.value: page.text(f"sms.order.{order}") for order in (Order.REVERSED, Order.LONGEST_FIRST)
+        },
+        "launch": {problem: launch_words(page, problem) for problem in recorded_problems()},
+    }
+    with controls.strip(_summary(page, settings)):
+        for name in shown_names(settings):
+            controls.draw(name, f"sms.control.{name}", options=options.get(name))
+
+
+def shown_names(settings: Settings) -> tuple[str, ...]:
+    """The fields that have a control now."""
+    if settings.view == MEASURED:
+        orders = recorded_problems()[settings.launch]
+        return ("view", "launch", *(("beside",) if len(orders) > 1 else ()), "run")
+    typed = TYPED_GPU if settings.gpu == TYPED else ()
+    splits = ("splits",) if settings.compare in (V1_SPLIT, DECODING) else ()
+    if settings.view == SIZES:
+        return ("view", *PROBLEM, *typed)
+    hand = HAND if settings.by_hand else ()
+    return ("view", "compare", *PROBLEM, "order", *splits, *typed, "by_hand", *hand)
+
+
+def _summary(page: Page, settings: Settings) -> str:
+    if settings.view == MEASURED:
+        return launch_words(page, settings.launch)
+    return short_problem_words(page, shape_of(settings), gpu_of(settings).name)
