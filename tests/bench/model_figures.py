@@ -36,7 +36,7 @@ def trace_ms() -> float:
 
 def kernel_ratio() -> float:
     """Geometric mean of our V2 forward over SDPA flash, interleaved on an H200, fp16, full and causal."""
-    ratios = dict(pair for path in sorted(RECORDED.glob("*.jsonl")) for pair in _ratios(read(path)))
+    ratios = dict(pair for path in sorted(RECORDED.glob("forward_*.jsonl")) for pair in _ratios(read(path)))
     wanted = {(dim, length, causal) for dim in HEAD_DIMS for length in LENGTHS for causal in (False, True)}
     missing = wanted - ratios.keys()
     if missing:

@@ -14,6 +14,7 @@ import torch
 
 from kernels.bench import UNAVAILABLE_EXIT, main
 from kernels.environment import why_unavailable
+from kernels.inputs import random_inputs, references_of
 from kernels.measure import Session, measure_problem
 from kernels.plan import plan_of
 from kernels.providers import provider_of
@@ -231,6 +232,15 @@ def test_one_wrong_log_sum_exp_is_red(monkeypatch):
     monkeypatch.setattr("kernels.providers.flash_v2_forward", broken)
     (result,) = measured(("flash_v2",))
     assert result.verdict.reason.startswith("lse: worst at")
+
+
+def test_one_typical_value_stands_for_all_that_are_summed():
+    """Of 17 GB of V no second copy is made: its root mean square says the same to a verdict."""
+    shape = AttentionShape(17, 65, 16, batch=2, query_heads=2, kv_heads=2)
+    inputs = random_inputs(shape, "forward", device=session_with().device, dtype=torch.float16)
+    out, _ = references_of(inputs)
+    assert out.summed.numel() == 1
+    assert out.summed.item() == pytest.approx(inputs.v.double().square().mean().sqrt().item(), rel=1e-12)
 
 
 def test_rows_that_see_no_key_have_a_log_sum_exp_that_is_right():
