@@ -47,11 +47,12 @@ def padded_head_dim(head_dim: int, element_bytes: int = 2) -> int:
 
 
 def shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
-    """Shared memory that the forward kernel needs at most: a Q tile, K and V tiles for each stage,
-    barriers.
+    """Shared memory that the forward kernel needs at most: a Q tile, K and V tiles for each stage, barriers;
+    and P in float8, which capability 10.0 multiplies from there.
     """
     row_bytes = padded_head_dim(shape.head_dim, shape.element_bytes) * shape.element_bytes
-    return row_bytes * (config.query_rows + 2 * config.stages * config.key_rows) + _BARRIER_BYTES
+    p_bytes = config.query_rows * config.key_rows if shape.element_bytes == 1 else 0
+    return row_bytes * (config.query_rows + 2 * config.stages * config.key_rows) + p_bytes + _BARRIER_BYTES
 
 
 def forward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:

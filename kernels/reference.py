@@ -85,7 +85,7 @@ def summed_by_gradients(
 
 
 def summed_by_lse(q: Tensor, k: Tensor, lse: Tensor, *, scale: float | None = None) -> Tensor:
-    """Values of the size that a log-sum-exp sums, in float64: itself, and scores whose products may cancel."""
+    """Values of the size that a log-sum-exp sums, in float64: itself, and scores whose terms may cancel."""
     scale = 1 / sqrt(q.shape[-1]) if scale is None else scale
     return lse.double().abs() + abs(scale) * sqrt(q.shape[-1]) * _rms(q) * _rms(k)
 

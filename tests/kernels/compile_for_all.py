@@ -29,7 +29,8 @@ from kernels.standard import scores_kernel, values_kernel
 from simulator.gpu import GPUS
 from simulator.problem import AttentionShape
 
-ELEMENT_TYPES = {2: "fp16", 4: "fp32"}
+ELEMENT_TYPES = {1: "fp8e4nv", 2: "fp16", 4: "fp32"}
+FLOAT8_CAPABILITY = (8, 9)
 EVERYTHING = ((7, 5), (9, 0))  # every kernel in both dtypes; the others with float16 and what streams tiles
 FLOATS = ("lse_ptr", "held_out_ptr", "max_ptr", "sum_ptr")
 OTHER_POINTERS = {"events_ptr": "*i64"} | dict.fromkeys(FLOATS, "*fp32")
@@ -57,20 +58,24 @@ def constants_of(kernel, shape, config):
     """What a kernel knows when it is compiled, with the default order and nothing noted."""
     constants = {
         "HEAD_DIM": shape.head_dim,
-        "COLS": padded_head_dim(shape.head_dim),
+        "COLS": padded_head_dim(shape.head_dim, shape.element_bytes),
         "QUERY_ROWS": config.query_rows,
         "KEY_ROWS": config.key_rows,
         "CAUSAL": shape.causal,
         "ORDER": "longest_first",
         "q_sign": 1,
         "events_ptr": None,
-        "window": None,
+        "window": shape.window,
     }
+    if shape.window is not None:
+        del constants["window"]
     return {name: value for name, value in constants.items() if name in kernel.arg_names}
 
 
 def source_of(kernel, shape, constants):
-    """The kernel with the argument types that contiguous tensors of this shape have."""
+    """The kernel with the argument types that contiguous tensors of this shape have; V of float8 lies with
+    its keys adjacent, and the output is then float16.
+    """
     signature: dict[str, str | tuple[str, ...]] = {}
     attributes: dict[tuple[int, ...], list] = {}
     values: dict[tuple[int, ...], object] = {}
@@ -78,10 +83,13 @@ def source_of(kernel, shape, constants):
         if name in constants:
             signature[name], values[(index,)] = "constexpr", constants[name]
         elif name.endswith("_strides"):
-            signature[name], values[(index, 3)] = ("i32", "i32", "i32", "constexpr"), 1
-            attributes |= {(index, axis): ALIGNED for axis in range(3)}
+            adjacent = 2 if name == "v_strides" and shape.element_bytes == 1 else 3
+            signature[name] = tuple("constexpr" if axis == adjacent else "i32" for axis in range(4))
+            values[(index, adjacent)] = 1
+            attributes |= {(index, axis): ALIGNED for axis in range(4) if axis != adjacent}
         elif name.endswith("_ptr"):
-            signature[name] = OTHER_POINTERS.get(name, f"*{ELEMENT_TYPES[shape.element_bytes]}")
+            bytes_here = 2 if name == "out_ptr" and shape.element_bytes == 1 else shape.element_bytes
+            signature[name] = OTHER_POINTERS.get(name, f"*{ELEMENT_TYPES[bytes_here]}")
             attributes[(index,)] = ALIGNED
         else:
             signature[name] = "fp32" if name.endswith("scale") else "i32"
@@ -122,7 +130,10 @@ def compile_all():
             shape = AttentionShape(1024, 1024, 128, causal=True, element_bytes=element_bytes)
             for compiled in (FLASH_V2, FLASH_V1, *STANDARD) if everything else (FLASH_V2, FLASH_V1):
                 yield compile_for(compiled, shape, limits)
+        if capability >= FLOAT8_CAPABILITY:
+            yield compile_for(FLASH_V2, AttentionShape(1024, 1024, 128, element_bytes=1), limits)
         if capability == (9, 0):
+            yield compile_for(FLASH_V2, AttentionShape(1024, 1024, 128, causal=True, window=200), limits)
             for compiled in (FLASH_V2, FLASH_V1):
                 yield compile_for(compiled, AttentionShape(1024, 1024, 64), limits, noting=True)
 

@@ -32,7 +32,7 @@ SHAPES = [
     AttentionShape(length, length, head_dim, causal=True, element_bytes=element_bytes)
     for length in (1, 1000, 16384)
     for head_dim in (1, 64, 80, 128, 256)
-    for element_bytes in (2, 4)
+    for element_bytes in (1, 2, 4)
 ]
 
 
@@ -71,6 +71,7 @@ def test_a_device_too_small_for_any_configuration_is_refused():
 @pytest.mark.parametrize(("head_dim", "columns"), [(1, 16), (16, 16), (17, 32), (80, 128), (256, 256)])
 def test_head_dims_are_padded_to_what_a_tile_can_have(head_dim, columns):
     assert padded_head_dim(head_dim) == columns
+    assert padded_head_dim(head_dim, element_bytes=1) == max(columns, 32)
 
 
 def test_heads_share_l2_only_under_a_causal_mask():
