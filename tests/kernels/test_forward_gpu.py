@@ -5,7 +5,7 @@ launches.
 import pytest
 import torch
 
-from kernels.checks import limits_of, problem_of
+from kernels.checks import limits_of, problem_of, with_keys_adjacent
 from kernels.configs import KernelConfig, check_fits
 from kernels.flash_v2 import flash_v2_forward
 from kernels.problem import pose
@@ -16,16 +16,17 @@ from kernels.verdict import judge
 pytestmark = pytest.mark.gpu
 
 
-def assert_forward_is_right(forward, q, k, v, *, causal):
-    out, lse = forward.run(q, k, v, causal=causal)
-    exact_out, exact_lse = exact_attention(q, k, v, causal=causal)
-    verdict = judge(out, exact_out, plain_attention(q, k, v, causal=causal)[0], summed=v)
+def assert_forward_is_right(forward, q, k, v, *, causal, window=None):
+    mask = {"causal": causal, "window": window}
+    out, lse = forward.run(q, k, v, **mask)
+    exact_out, exact_lse = exact_attention(q, k, v, **mask)
+    verdict = judge(out, exact_out, plain_attention(q, k, v, **mask)[0], summed=v)
     assert verdict.correct, verdict
     if lse is None:
         return
     seen = exact_lse > float("-inf")
     assert torch.equal(lse > float("-inf"), seen)
-    _, single_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal)
+    _, single_lse = plain_attention(q.float(), k.float(), v.float(), **mask)
     summed = summed_by_lse(q, k, exact_lse[seen])
     lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=summed)
     assert lse_verdict.correct, lse_verdict
@@ -41,6 +42,56 @@ def test_awkward_shapes(forward, generator, device, query_len, key_len, head_dim
     q = torch.randn(2, 4, query_len, head_dim, generator=generator, device=device).to(dtype)
     k, v = torch.randn(2, 2, 2, key_len, head_dim, generator=generator, device=device).to(dtype)
     assert_forward_is_right(forward, q, k, v, causal=causal)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("head_dim", [64, 100, 128])
+@pytest.mark.parametrize("window", [1, 63, 64, 65, 500])
+@pytest.mark.parametrize(("query_len", "key_len"), [(1000, 1001), (1001, 700), (17, 2000)])
+def test_any_window(forward, generator, device, query_len, key_len, window, head_dim, dtype):
+    q = torch.randn(1, 2, query_len, head_dim, generator=generator, device=device).to(dtype)
+    k, v = torch.randn(2, 1, 2, key_len, head_dim, generator=generator, device=device).to(dtype)
+    assert_forward_is_right(forward, q, k, v, causal=True, window=window)
+
+
+@pytest.mark.parametrize(("causal", "window"), [(False, None), (True, None)])
+@pytest.mark.parametrize("head_dim", [64, 80, 128, 256])
+def test_bfloat16(forward, generator, device, head_dim, causal, window):
+    q, k, v = torch.randn(3, 2, 3, 1001, head_dim, generator=generator, device=device).bfloat16()
+    assert_forward_is_right(forward, q, k, v, causal=causal, window=window)
+
+
+@pytest.mark.parametrize(("causal", "window"), [(False, None), (True, None), (True, 100)])
+@pytest.mark.parametrize("head_dim", [1, 17, 64, 80, 128, 256])
+@pytest.mark.parametrize(("query_len", "key_len"), [(1000, 1001), (1001, 17), (1, 1), (4096, 4096)])
+def test_float8(generator, device, query_len, key_len, head_dim, causal, window):
+    """Against weights that were rounded in the same way, and an output in float16."""
+    if limits_of(device).capability < (8, 9):
+        pytest.skip("float8 needs compute capability 8.9")
+    q = torch.randn(1, 4, query_len, head_dim, generator=generator, device=device)
+    k, v = torch.randn(2, 1, 2, key_len, head_dim, generator=generator, device=device)
+    q, k, v = (tensor.to(torch.float8_e4m3fn) for tensor in (q, k, v))
+    mask = {"causal": causal, "window": window}
+    out, lse = flash_v2_forward(q, k, with_keys_adjacent(v), **mask)
+    exact, exact_lse = exact_attention(q, k, v, **mask)
+    verdict = judge(out, exact, plain_attention(q, k, v, **mask)[0], summed=v)
+    print("float8 error", verdict.error, "yardstick", verdict.yardstick)
+    assert verdict.correct, verdict
+    # Hopper's tensor cores keep about 14 bits of a sum of float8 products.
+    torch.testing.assert_close(lse.double(), exact_lse, rtol=2**-9, atol=2**-9)
+
+
+def test_the_error_of_float8_inputs_against_float16_ones_is_stated(generator, device):
+    """docs/kernels.md states it for normal data; the inputs' own rounding is the larger part."""
+    if limits_of(device).capability < (8, 9):
+        pytest.skip("float8 needs compute capability 8.9")
+    half = torch.randn(3, 1, 4, 4096, 128, generator=generator, device=device).half()
+    q, k, v = half.to(torch.float8_e4m3fn)
+    out, _ = flash_v2_forward(q, k, with_keys_adjacent(v))
+    exact, _ = exact_attention(*half, causal=False)
+    error = ((out - exact).norm() / exact.norm()).item()
+    print("against float16 inputs", error)
+    assert 0.01 < error < 0.1
 
 
 @pytest.mark.parametrize("causal", [False, True])
