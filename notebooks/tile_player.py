@@ -83,6 +83,7 @@ class TilePlayer(anywidget.AnyWidget):
             clock=clock,
             time=place,
             key="notebook",
+            language=language,
             host=Host.NOTEBOOK,
         )
         super().__init__(payload=pack_data(data), clock=clock, place=place)

@@ -86,7 +86,8 @@ def _draw_player(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> N
         gpu_named(settings.gpu),
         clock=clock_of(settings),
         time=time_of(settings),
-        key=f"{page.language} {without_place(settings)}",
+        key=str(without_place(settings)),
+        language=page.language,
         host=Host.PAGE,
     )
     callbacks = {f"on_{name}_change": partial(_remember, name, field) for name, field in REPORTED.items()}

@@ -25,7 +25,8 @@ const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a
 /**
  * `data` is what `payload_of` of scene.py makes, with `texts`, `clock`, `time`, `surprises` and, for two walks, `ratio`.
  * `options.report(time)` is called at rest, `options.changeClock(kind)` where another clock is chosen;
- * `options.before` is the player that this one takes the place of. `options.ask(question)` wants the numbers of a
+ * `options.before` is the player that this one takes the place of, `options.carryOn` says that it plays
+ * on from where that one is. `options.ask(question)` wants the numbers of a
  * tile from the host, which hands them to `answer`; without it tiles only tell their name.
  */
 export function createPlayer(root, data, options = {}) {
@@ -52,6 +53,8 @@ export function createPlayer(root, data, options = {}) {
   const api = {
     speeds, moveTo, moveBy, moveOuter, toggle, setSpeed, changeSpeed, scrubTo, stopScrubbing, destroy,
     speed: () => speeds[state.speed],
+    time: () => state.time,
+    playing: () => state.playing,
     chosen: () => state.chosen,
     firstStep: () => clock.positionOf(0, state.time),
     clockKind: () => clock.kind,
@@ -74,11 +77,13 @@ export function createPlayer(root, data, options = {}) {
   transport.setPlaying(false);
   choose(state.chosen);
   settle(changesClock());
+  if (options.carryOn && options.before.playing()) toggle();
   root.dataset.ready = "1";
   return api;
 
   /** Another clock for the same walks starts where the first of them stood. */
   function startTime() {
+    if (options.carryOn) return options.before.time();
     return changesClock() ? (clock.times[0][options.before.firstStep()] ?? 0) : (data.time ?? 0);
   }
 
@@ -275,15 +280,16 @@ export function createPlayer(root, data, options = {}) {
   }
 }
 
-/** What hosts call, each time their data change: the same walks keep their player, time and speed. */
+/** What hosts call, each time their data change: the same walks keep their player, in another language their time. */
 export function render(root, data, report) {
-  if (root.walkKey === data.key && root.player) return;
-  root.walkKey = data.key;
-  const start = (clock) => {
+  const sameWalks = Boolean(root.player) && root.walkKey === data.key;
+  if (sameWalks && root.language === data.language) return;
+  [root.walkKey, root.language] = [data.key, data.language];
+  const start = (clock, carryOn = false) => {
     const before = root.player;
     before?.destroy();
     const name = PLACE_NAMES[clock];
-    root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before, ask });
+    root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before, carryOn, ask });
   };
   const asks = (question) => window.dispatchEvent(new CustomEvent("fa-ask", { detail: question }));
   const ask = data.host === PAGE ? asks : undefined;
@@ -291,7 +297,7 @@ export function render(root, data, report) {
     report("clock", clock);
     start(clock);
   };
-  start(data.clock);
+  start(sameWalks ? root.player.clockKind() : data.clock, sameWalks);
   if (!root.hearsAnswers) window.addEventListener("fa-answer", (event) => root.player.answer(event.detail));
   root.hearsAnswers = true;
 }

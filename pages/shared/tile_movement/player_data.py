@@ -42,11 +42,19 @@ Say = Callable[..., str]  # the string of a catalogue key, with its placeholders
 
 
 def player_data(
-    say: Say, walks: Sequence[Walk], gpu: GpuSpec, *, clock: str, time: int, key: str, host: Host
+    say: Say,
+    walks: Sequence[Walk],
+    gpu: GpuSpec,
+    *,
+    clock: str,
+    time: int,
+    key: str,
+    language: str,
+    host: Host,
 ) -> dict[str, Any]:
     """Data for `render` of `viz/player`: one walk, or two of one problem; `time` is a place on `clock`.
 
-    A host that gives the same `key` again keeps the player that is there.
+    A host that gives the same `key` again keeps the player that is there, and in another `language` its time.
     """
     traces = [walk.trace for walk in walks]
     unfilled = {name: f"{{{name}}}" for name in (*PLACEHOLDERS, *TEXT_PLACEHOLDERS)}  # for the player to fill
@@ -58,6 +66,7 @@ def player_data(
         "clock": clock,
         "time": time,
         "key": key,
+        "language": language,
         "host": host,
         "rules": [rules_payload(walk.trace.shape, walk.trace.tile) for walk in walks],
         "inspector": _inspector_texts(say),

@@ -58,7 +58,14 @@ def walk_file(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> str:
     """The walks as one HTML file that stands where the page stands."""
     gpu = gpu_named(settings.gpu)
     data = player_data(
-        page.text, walks, gpu, clock=clock_of(settings), time=time_of(settings), key="file", host=Host.FILE
+        page.text,
+        walks,
+        gpu,
+        clock=clock_of(settings),
+        time=time_of(settings),
+        key="file",
+        language=page.language,
+        host=Host.FILE,
     )
     return standalone_html(
         data, _file_text(page, settings), link=link_to_state(page, settings) if public_address() else ""

@@ -33,7 +33,9 @@ def data_in(language: str = "en") -> dict[str, Any]:
         return translate(language, key, **values)
 
     walks = [walk_of(trace) for trace in TRACES]
-    return player_data(say, walks, gpu_named("h200"), clock="bytes", time=0, key="file", host=Host.FILE)
+    return player_data(
+        say, walks, gpu_named("h200"), clock="bytes", time=0, key="file", language=language, host=Host.FILE
+    )
 
 
 def parts_of(page: str) -> list[bytes]:
