@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
 
+from kernels.placements import LaunchFacts, read_launches
 from kernels.results import BenchResult, Ratio, ratio, read
 from kernels.work import kv_bytes
 
@@ -41,6 +42,15 @@ class HostMark:
     at_most_us: float
 
 
+@dataclass(frozen=True, slots=True)
+class NotingMark:
+    """A launch whose programs note where and when they ran takes at most so much longer, in parts of 1."""
+
+    what: str
+    median_at_most: float
+    each_at_most: float
+
+
 Mark = SpeedMark | HostMark
 
 
@@ -48,7 +58,7 @@ Mark = SpeedMark | HostMark
 class Outcome:
     """A mark beside what was measured."""
 
-    mark: Mark
+    mark: Mark | NotingMark
     found: str  # "1.43 (lowest 1.22 at 1024 x 1024 d128 causal, 20 problems)"
     shortfalls: tuple[str, ...]  # empty where the mark holds
 
@@ -86,6 +96,8 @@ MARKS: tuple[Mark, ...] = (
     ),
 )
 
+NOTING = NotingMark("recorder, beside the same kernel without", median_at_most=0.02, each_at_most=0.05)
+
 
 def judge_marks(marks: Iterable[Mark], results: Sequence[BenchResult]) -> Iterator[Outcome]:
     """What the results say of each mark that they speak of."""
@@ -95,15 +107,30 @@ def judge_marks(marks: Iterable[Mark], results: Sequence[BenchResult]) -> Iterat
             yield outcome
 
 
+def judge_noting(mark: NotingMark, launches: Sequence[LaunchFacts]) -> Outcome | None:
+    """What launches that were timed with and without notes say of the mark; None where there are none."""
+    longer = {f.name: f.noting_ms / f.plain_ms - 1 for f in launches if f.noting_ms and f.plain_ms}
+    if not longer:
+        return None
+    middle, worst = median(longer.values()), max(longer, key=lambda name: longer[name])
+    short = [f"over by {middle - mark.median_at_most:.1%}"] if middle > mark.median_at_most else []
+    short += [f"{name} {more:.1%} longer" for name, more in longer.items() if more > mark.each_at_most]
+    return Outcome(
+        mark, f"{middle:.1%} (most {longer[worst]:.1%} at {worst}, {len(longer)} launches)", tuple(short)
+    )
+
+
 def row(outcome: Outcome) -> str:
     """The mark, what was found, and `holds` or the shortfall, in one line."""
     verdict = "; ".join(outcome.shortfalls) or "holds"
     return f"{outcome.mark.what}: {verdict} -- {_asked(outcome.mark)}, got {outcome.found}"
 
 
-def _asked(mark: Mark) -> str:
+def _asked(mark: Mark | NotingMark) -> str:
     if isinstance(mark, HostMark):
         return f"at most {mark.at_most_us:.0f} us"
+    if isinstance(mark, NotingMark):
+        return f"at most {mark.median_at_most:.0%} in the middle and {mark.each_at_most:.0%} each"
     each = f" and {mark.each_at_least:.2f} each" if mark.each_at_least else ""
     return f"at least {mark.at_least:.2f}{each}{' and none below' if mark.none_below else ''}"
 
@@ -183,8 +210,11 @@ def _place(result: BenchResult) -> str:
 
 
 def main(paths: Sequence[str]) -> int:
-    results = [result for path in paths for result in read(Path(path)).results]
-    outcomes = list(judge_marks(MARKS, results))
+    """Judges recordings: those of the bench, .jsonl, and those of the recorder, .json."""
+    results = [result for path in paths if path.endswith(".jsonl") for result in read(Path(path)).results]
+    recorded = [read_launches(Path(path))[1] for path in paths if path.endswith(".json")]
+    noting = judge_noting(NOTING, [launch.facts for launches in recorded for launch in launches])
+    outcomes = [*judge_marks(MARKS, results), *([noting] if noting else [])]
     for outcome in outcomes:
         print(row(outcome))
     return int(any(outcome.shortfalls for outcome in outcomes))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernels.marks import MARKS, HostMark, SpeedMark, judge_marks, row
+from kernels.marks import MARKS, NOTING, HostMark, SpeedMark, judge_marks, judge_noting, row
+from kernels.placements import LaunchFacts
 from kernels.plan import Plan
 from kernels.results import OFFERED, BenchResult, Recording, Verdict, write
 from kernels.suite import PARTS, suite_of
@@ -85,6 +86,28 @@ def test_a_mark_of_a_size_leaves_the_other_sizes_out():
 def test_host_time_is_the_median_over_rounds(times, shortfalls):
     mark = HostMark("host", "forward", "attention", 40.0)
     assert outcome(mark, [result("attention", 1.0, host_us=times)]).shortfalls == shortfalls
+
+
+def launch(name, noting_ms):
+    return LaunchFacts(
+        name, "flash_v2_forward", 1, 16, 4096, 128, True, 64, 64, "natural", 1, 3, (1, 2, 3),
+        plain_ms=1.0, noting_ms=noting_ms,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("noting_ms", "shortfalls"),
+    [
+        ((1.01, 1.015, 1.049), ()),
+        ((1.01, 1.025, 1.03), ("over by 0.5%",)),
+        ((1.0, 1.0, 1.06), ("b 6.0% longer",)),
+    ],
+)
+def test_noting_is_held_in_the_middle_and_for_each_launch(noting_ms, shortfalls):
+    found = judge_noting(NOTING, [launch(name, ms) for name, ms in zip("acb", noting_ms, strict=True)])
+    assert found is not None
+    assert found.shortfalls == shortfalls
+    assert judge_noting(NOTING, [replace(launch("a", 1.0), plain_ms=None)]) is None
 
 
 def test_the_suite_measures_what_each_of_its_marks_needs():
