@@ -50,6 +50,13 @@ class Sink:
         self._stream = stream
         self._file = out and out.open("w", encoding="utf-8")
 
+    def __enter__(self) -> Sink:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
+
     def write(self, record: Record) -> None:
         line = json_line(record) + "\n"
         for target in (self._stream, None if isinstance(record, Progress) else self._file):
@@ -104,7 +111,8 @@ def run_suite(suite: Suite, stop: _StopFlag) -> None:
     suite.out.mkdir(parents=True, exist_ok=True)
     for part in suite.parts:
         begin_s = monotonic()
-        results = run(part.plans, Sink(None, suite.out / part.file_name), stop)
+        with Sink(None, suite.out / part.file_name) as sink:
+            results = run(part.plans, sink, stop)
         print(f"{part.file_name}: {len(results)} results in {monotonic() - begin_s:.0f} s", flush=True)
         for outcome in judge_marks(suite.marks, results):
             print(f"  {row(outcome)}", flush=True)
@@ -116,10 +124,11 @@ def main(arguments: Sequence[str]) -> int:
     lacking = why_unavailable()
     try:
         if lacking:
-            Sink(sys.stdout, None).write(lacking)
+            print(json_line(lacking), flush=True)
             return UNAVAILABLE_EXIT
         if isinstance(asked, Plan):
-            run([asked], Sink(sys.stdout, asked.out), stop)
+            with Sink(sys.stdout, asked.out) as sink:
+                run([asked], sink, stop)
         else:
             run_suite(asked, stop)
     except StoppedError:

@@ -73,7 +73,10 @@ _SMALL = AttentionShape(128, 128, 64, causal=True, query_heads=4, kv_heads=4)  #
 PARTS: tuple[Part, ...] = (
     Part(
         "forward",
-        (Plan(_square(_LENGTHS, (64, 128)), "float16", tuple(IMPLEMENTATIONS), 7, longest_ms=_LONGEST_MS),),
+        (
+            Plan(_square(_LENGTHS, (64, 128)), "float16", tuple(IMPLEMENTATIONS), 7, longest_ms=_LONGEST_MS),
+            Plan(_square((4096,), (64, 128)), "bfloat16", tuple(IMPLEMENTATIONS), 5, longest_ms=_LONGEST_MS),
+        ),
     ),
     Part(
         "backward",

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +19,15 @@ from kernels.inputs import random_inputs, references_of
 from kernels.measure import Session, measure_problem
 from kernels.plan import plan_of
 from kernels.providers import provider_of
-from kernels.results import IMPLEMENTATIONS, OFFERED, ON_REQUEST, Unavailable, parse_line
+from kernels.results import (
+    IMPLEMENTATIONS,
+    OFFERED,
+    ON_REQUEST,
+    BenchResult,
+    Unavailable,
+    Verdict,
+    parse_line,
+)
 from kernels.timing import Captured, Sample, rotated
 from simulator.problem import AttentionShape
 
@@ -419,6 +428,27 @@ def test_the_plan_keeps_tokens_and_width():
 def test_tokens_fewer_than_a_length_still_make_one_batch():
     (shape,) = plan_of(["--lengths", "4096", "--tokens", "64", "--head-dims", "128", "--causal", "no"]).shapes
     assert (shape.batch, shape.query_heads) == (1, 16)
+
+
+def test_a_suite_keeps_a_recording_of_each_part_and_prints_its_marks(monkeypatch, tmp_path, capsys):
+    def made_up(plans, sink, stop):
+        plan = plans[0]
+        blank = BenchResult("r1", "", "", plan.shapes[0], plan.dtype, plan.direction, verdict=Verdict(True))
+        times = {"flash_v2": 1.0, "flash": 1.5, "cudnn": 0.8}
+        return [replace(blank, implementation=name, samples_ms=(ms,)) for name, ms in times.items()]
+
+    monkeypatch.setattr("kernels.bench.why_unavailable", lambda: None)
+    monkeypatch.setattr("kernels.bench.run", made_up)
+    assert main(["--suite", "h200", "--part", "forward,backward", "--out", str(tmp_path / "kept")]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    kept = sorted(path.name for path in (tmp_path / "kept").iterdir())
+    assert [name.split("_")[0] for name in kept] == ["backward", "forward"]
+    assert printed[0].startswith(f"{kept[1]}: 3 results in ")
+    assert printed[1].startswith(
+        "  forward, beside SDPA flash: holds -- at least 1.40 and 1.20 each, got 1.500"
+    )
+    assert printed[2].startswith("  forward, beside cuDNN: short by 0.070 -- ")
+    assert printed[3].startswith(f"{kept[0]}: ")
 
 
 @pytest.mark.gpu
