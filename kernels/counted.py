@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.formulas import Moved, flash_v1_working_set
-from kernels.lines import to_line
+from kernels.lines import write_lines
 from kernels.results import Environment, read_kept
 from simulator.problem import AttentionShape
 
@@ -146,8 +146,7 @@ def split_at(kernels: Sequence[CountedKernel], boundary: str) -> list[tuple[Coun
 
 def write_counts(run: CountedRun, path: Path) -> None:
     """Keeps a run: its environment first, then one line for each call."""
-    records = (run.environment, *run.calls)
-    path.write_text("".join(to_line(_TAGS, record) + "\n" for record in records), encoding="utf-8")
+    write_lines(_TAGS, (run.environment, *run.calls), path)
 
 
 def read_counts(path: Path) -> CountedRun:

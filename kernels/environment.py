@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -87,11 +89,17 @@ def describe(device: torch.device, *, timing: str, commit: str, module: str = "k
         cudnn=f"{cudnn // 10000}.{cudnn // 100 % 100}.{cudnn % 100}" if cudnn else "",
         python=platform.python_version(),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=shlex.join(["python", "-m", module, *sys.argv[1:]]),
+        command=command_line(module, sys.argv[1:]),
         commit=commit or _git_commit(),
         timing=timing,
         clocks=monitor.settings(),
     )
+
+
+def command_line(module: str, arguments: Sequence[str]) -> str:
+    """What was typed, but of paths only their last part: where somebody keeps files is nobody's business."""
+    named = [re.sub(r"[^=]*/([^/]+)/?$", r"\1", argument) for argument in arguments]
+    return shlex.join(["python", "-m", module, *named])
 
 
 def _git_commit() -> str:

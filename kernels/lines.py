@@ -6,9 +6,10 @@ Imports neither torch nor triton.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -29,6 +30,11 @@ def from_line(tags: Mapping[str, type], line: str) -> Any:
     if kind is None:
         raise ValueError(f"record must be one of {', '.join(tags)}, got {line[:80]}")
     return _record(kind, values)
+
+
+def write_lines(tags: Mapping[str, type], records: Iterable[Any], path: Path) -> None:
+    """Keeps records, one line each."""
+    path.write_text("".join(to_line(tags, record) + "\n" for record in records), encoding="utf-8")
 
 
 def _record(kind: type, values: dict[str, Any]) -> Any:

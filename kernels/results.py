@@ -14,7 +14,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any
 
-from kernels.lines import from_line, to_line
+from kernels.lines import from_line, to_line, write_lines
 from kernels.work import kv_bytes, matrix_flop
 from simulator.problem import AttentionShape
 
@@ -229,8 +229,7 @@ def read_json_lines(lines: Iterable[str]) -> Iterator[Record]:
 
 def write(recording: Recording, path: Path) -> None:
     """Keeps a recording: its environment first, then one line per result."""
-    records: tuple[Record, ...] = (recording.environment, *recording.results)
-    path.write_text("".join(json_line(record) + "\n" for record in records), encoding="utf-8")
+    write_lines(_TAGS, (recording.environment, *recording.results), path)
 
 
 def read(path: Path) -> Recording:

@@ -5,7 +5,7 @@ Plain records and JSON lines (kernels.lines); imports neither torch nor triton.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -18,7 +18,7 @@ from kernels.configs import (
     decode_configs,
     shared_bytes,
 )
-from kernels.lines import to_line
+from kernels.lines import to_line, write_lines
 from kernels.results import BenchResult, Environment, read_kept
 from simulator.problem import AttentionShape
 
@@ -94,8 +94,7 @@ def line(record: Environment | Candidate) -> str:
 
 def write_map(tuning: TuningMap, path: Path) -> None:
     """Keeps a map: its environment first, then one line for each candidate."""
-    records: Sequence[Environment | Candidate] = (tuning.environment, *tuning.candidates)
-    path.write_text("".join(line(record) + "\n" for record in records), encoding="utf-8")
+    write_lines(_TAGS, (tuning.environment, *tuning.candidates), path)
 
 
 def read_map(path: Path) -> TuningMap:

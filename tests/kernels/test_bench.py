@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from kernels.bench import UNAVAILABLE_EXIT, main
-from kernels.environment import why_unavailable
+from kernels.environment import command_line, why_unavailable
 from kernels.inputs import random_inputs, references_of
 from kernels.measure import Session, measure_problem
 from kernels.plan import plan_of
@@ -363,6 +363,18 @@ def test_a_gpu_that_torch_has_no_kernels_for_is_a_reason(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "GTX 1080")
     monkeypatch.setattr(torch, "ones", no_kernel)
     assert lacking_here().reason.startswith("GTX 1080 does not run torch: no kernel image")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed"),
+    [
+        (["--lengths", "64,128", "--out", "/home/me/run.jsonl"], "--lengths 64,128 --out run.jsonl"),
+        (["--suite=h200", "--out=../kept/"], "--suite=h200 --out=kept"),
+        (["--out", "run.jsonl"], "--out run.jsonl"),
+    ],
+)
+def test_a_command_is_kept_without_the_directories_in_it(arguments, typed):
+    assert command_line("kernels.bench", arguments) == f"python -m kernels.bench {typed}"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine can measure")
