@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 from time import perf_counter
 from typing import TypeVar
@@ -80,10 +81,12 @@ class Stopwatch:
         with torch.cuda.device(self._device):
             beside = torch.cuda.Stream()
             beside.wait_stream(torch.cuda.current_stream())
+            events, graph = self._events(repetitions, external=True), torch.cuda.CUDAGraph()
             with torch.cuda.stream(beside):  # once more, where it will be captured
                 call()
+                for event in chain.from_iterable(events):
+                    event.record()  # an event is made when it is recorded first
             torch.cuda.current_stream().wait_stream(beside)
-            events, graph = self._events(repetitions, external=True), torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, stream=beside):
                 for start, end in events:
                     self._l2_filler.zero_()
