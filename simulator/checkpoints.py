@@ -18,10 +18,17 @@ class Checkpoints:
     """
 
     def __init__(
-        self, trace: Trace, q: ArrayLike, k: ArrayLike, v: ArrayLike, *, scale: float | None = None
+        self,
+        trace: Trace,
+        q: ArrayLike,
+        k: ArrayLike,
+        v: ArrayLike,
+        *,
+        d_output: ArrayLike | None = None,
+        scale: float | None = None,
     ) -> None:
         """Takes what `replay` takes, and raises what it raises."""
-        start = initial_memory(trace, q, k, v, scale=scale)
+        start = initial_memory(trace, q, k, v, d_output=d_output, scale=scale)
         held = sum(array.nbytes for array in start.hbm.values())
         count = max(1, min(MOST_CHECKPOINTS, MOST_BYTES // held))
         self._trace = trace

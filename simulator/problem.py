@@ -122,6 +122,12 @@ def query_tile_range(shape: AttentionShape, tile: TileShape, key_tile: int) -> r
     return range(min(first_query // tile.query_rows, stop), stop)
 
 
+def visiting_query_tiles(shape: AttentionShape, tile: TileShape, key_tile: int) -> list[int]:
+    """`query_tile_range` of all heads that share the key tile, numbered as in `query_rows_of`."""
+    tiles, visiting = query_tile_count(shape, tile), query_tile_range(shape, tile, key_tile)
+    return [head * tiles + i for head in range(heads_per_kv(shape)) for i in visiting]
+
+
 def crosses_mask(shape: AttentionShape, tile: TileShape, query_tile: int, key_tile: int) -> bool:
     """True if a query of the tile pair does not see one of its keys, so the pair needs a mask."""
     first_query, last_query = _queries_of(shape, tile, query_tile)

@@ -11,7 +11,8 @@ from simulator.trace import StepKind, Tensor, Trace
 class Traffic:
     """Bytes between HBM and the chip as the papers count them, matrix FLOP, and the fullest moment.
 
-    Algorithmic traffic: every load of a tile counts, whether DRAM or the L2 cache serves it.
+    Algorithmic traffic: every load of a tile counts, whether DRAM or the L2 cache serves it. An atomic add
+    counts once, as the write that crosses from the chip; memory reads and writes on its own side.
     """
 
     read_bytes: int
@@ -31,7 +32,8 @@ def traffic_of(trace: Trace, *, tensor: Tensor | None = None, block: int | None 
     chosen = (steps.tensor == tensor) if tensor is not None else (steps.kind >= 0)
     if block is not None:
         chosen = chosen & (steps.block == block)
-    reads, writes = chosen & (steps.kind == StepKind.LOAD), chosen & (steps.kind == StepKind.STORE)
+    reads = chosen & (steps.kind == StepKind.LOAD)
+    writes = chosen & ((steps.kind == StepKind.STORE) | (steps.kind == StepKind.ADD))
     resident = (steps.shared_bytes + steps.register_bytes)[chosen]
     return Traffic(
         read_bytes=int(steps.moved_bytes[reads].sum()),

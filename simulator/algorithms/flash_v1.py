@@ -5,7 +5,7 @@ Dao et al., "FlashAttention", arXiv 2205.14135, Algorithm 1. O is kept divided b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from simulator.algorithms.accumulate import add_values, take_in_tile
 from simulator.chip import OnChip
@@ -61,8 +61,9 @@ def trace_flash_v1(shape: AttentionShape, tile: TileShape, *, elide_first_read: 
 
 
 def _order(shape: AttentionShape, tile: TileShape, elide_first_read: bool) -> Iterator[Move]:
-    first_visited = query_tile_range(shape, tile, 0).start
-    yield from _initialise_hbm(first_visited if elide_first_read else query_tile_count(shape, tile))
+    tiles = range(query_tile_count(shape, tile))
+    seen = [key_tile_range(shape, tile, i) for i in tiles]
+    yield from _initialise_hbm([i for i in tiles if not (elide_first_read and seen[i])])
     for j in range(key_tile_count(shape, tile)):
         query_tiles = query_tile_range(shape, tile, j)
         if not query_tiles:  # a window has passed these keys by before the first query
@@ -83,9 +84,9 @@ def _order(shape: AttentionShape, tile: TileShape, elide_first_read: bool) -> It
             yield MAIN_BLOCK, StepKind.STORE, Tensor.STATISTICS, i, j
 
 
-def _initialise_hbm(query_tiles: int) -> Iterator[Move]:
+def _initialise_hbm(query_tiles: Iterable[int]) -> Iterator[Move]:
     """Algorithm 1, line 2: O = 0, l = 0, m = -inf in HBM."""
-    for i in range(query_tiles):
+    for i in query_tiles:
         yield INIT_BLOCK, StepKind.INIT, Tensor.OUTPUT, i, -1
         yield INIT_BLOCK, StepKind.STORE, Tensor.OUTPUT, i, -1
         yield INIT_BLOCK, StepKind.STORE, Tensor.STATISTICS, i, -1

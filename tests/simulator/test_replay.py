@@ -14,6 +14,7 @@ from simulator import (
     trace_flash_v2,
     trace_standard,
 )
+from simulator.problem import heads_per_kv
 from simulator.trace import StepKind, Tensor
 
 LENGTHS = (1, 17, 63, 65, 100)
@@ -151,3 +152,26 @@ def test_a_walk_with_one_load_removed_is_wrong():
     trace.steps.kind[removed] = StepKind.LOAD
     trace.steps.tensor[removed] = Tensor.KEY
     assert np.isnan(replay(trace, q, k, v).output[:4]).all()
+
+
+@pytest.mark.parametrize("walk", WALKS)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        AttentionShape(17, 33, 8, query_heads=6, kv_heads=2),
+        AttentionShape(33, 17, 8, causal=True, query_heads=3),
+        AttentionShape(40, 40, 8, causal=True, window=9),
+        AttentionShape(17, 60, 8, causal=True, window=1, query_heads=2),
+    ],
+)
+def test_shared_heads_and_windows_equal_float64_attention(walk, shape):
+    """The heads of one KV head lie one after the other; each has tiles of its own."""
+    rng = np.random.default_rng(3)
+    heads = heads_per_kv(shape)
+    q, (k, v) = rng.normal(size=(heads * shape.query_len, 8)), rng.normal(size=(2, shape.key_len, 8))
+    expected = [
+        attention(head, k, v, causal=shape.causal, window=shape.window).output for head in np.split(q, heads)
+    ]
+    for tile in (TileShape(8, 16), TileShape(7, 5)):
+        output = replay(walk(shape, tile), q, k, v).output
+        assert np.abs(output - np.concatenate(expected)).max() <= EXACT

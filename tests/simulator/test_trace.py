@@ -1,14 +1,41 @@
 """What a trace says about the chip: residency follows from the order of the steps."""
 
-import numpy as np
+from functools import partial
 
-from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2, trace_standard
+import numpy as np
+import pytest
+
+from simulator import (
+    AttentionShape,
+    TileShape,
+    trace_flash_decoding,
+    trace_flash_v1,
+    trace_flash_v1_backward,
+    trace_flash_v2,
+    trace_flash_v2_backward,
+    trace_standard,
+)
+from simulator.checkpoints import Checkpoints
 from simulator.trace import StepKind, Tensor
 
 SHAPE = AttentionShape(128, 192, 64)
 TILE = TileShape(64, 64)
 TILE_BYTES = 64 * 64 * 2
 KB = 1024
+
+
+WALKS = (
+    trace_standard,
+    trace_flash_v1,
+    trace_flash_v2,
+    partial(trace_flash_decoding, splits=3),
+    trace_flash_v1_backward,
+    trace_flash_v2_backward,
+)
+
+
+def resident_of(trace, index):
+    return {tensor for tensor in trace.algorithm.slots if trace.steps.resident[index] >> tensor & 1}
 
 
 def steps_of(trace, kind, tensor):
@@ -67,7 +94,7 @@ def test_a_new_block_finds_an_empty_chip():
 
 
 def test_residency_is_never_negative_and_bits_agree_with_bytes():
-    for walk in (trace_standard, trace_flash_v1, trace_flash_v2):
+    for walk in WALKS:
         steps = walk(AttentionShape(100, 65, 20, causal=True), TileShape(16, 32)).steps
         total = steps.shared_bytes + steps.register_bytes
         assert total.min() >= 0
@@ -80,3 +107,19 @@ def test_a_step_is_a_view_of_the_columns():
     assert (step.kind, step.tensor, step.query_tile, step.key_tile) == (StepKind.LOAD, Tensor.KEY, 0, 0)
     assert step.moved_bytes == TILE_BYTES
     assert len(list(trace)) == len(trace)
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_the_replayed_chip_holds_what_the_trace_says(walk):
+    """What is there after a step was resident during it; what is resident during a store was there before."""
+    trace = walk(AttentionShape(32, 32, 4), TileShape(8, 8))
+    q, k, v, d_output = np.random.default_rng(0).normal(size=(4, 32, 4))
+    checkpoints = Checkpoints(trace, q, k, v, d_output=d_output)
+    for step in trace:
+        chip = checkpoints.at(step.index + 1).chip
+        held = {tensor for tensor in trace.algorithm.slots if not np.isnan(chip.view(tensor, -1, -1)).all()}
+        assert held <= resident_of(trace, step.index), step
+        following = step.index + 1
+        stores_next = following < len(trace) and trace.step(following).kind in (StepKind.STORE, StepKind.ADD)
+        if stores_next and trace.step(following).block == step.block:
+            assert resident_of(trace, following) <= held, step
