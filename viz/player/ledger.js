@@ -1,11 +1,12 @@
 // Bytes so far, per tensor and direction on one scale, beside the closed form that the walk ends on.
+import { createCounted } from "./counted.js";
 import { exactBytes, fillTemplate, htmlNode, setText } from "./svg.js";
 import { READ, TENSOR, TENSOR_NAMES, WRITE, bytesSoFar, directionOf, tensorOf } from "./walk.js";
 
 const ORDER = [TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.SCORES, TENSOR.PROBABILITIES, TENSOR.OUTPUT, TENSOR.STATISTICS];
 const NAMES = ["Q", "K", "V", "S", "P", "O"];
 
-export function createLedger(parent, walks, { ratio, surprises, texts }) {
+export function createLedger(parent, walks, { ratio, surprises, counted, texts }) {
   const card = htmlNode(parent, "section", "ledger");
   const head = htmlNode(card, "header");
   htmlNode(head, "h2", "", texts.bytesSoFar);
@@ -15,7 +16,7 @@ export function createLedger(parent, walks, { ratio, surprises, texts }) {
   for (const surprise of surprises) htmlNode(card, "p", "surprise", surprise);
   const scale = Math.max(...walks.flatMap((walk) => movedTensors(walk).map((tensor) => moved(walk, walk.length, tensor))));
   const body = htmlNode(card, "div", "sides");
-  const sides = walks.map((walk) => createSide(body, walk, texts, scale, walks.length > 1));
+  const sides = walks.map((walk, index) => createSide(body, walk, counted[index], texts, scale, walks.length > 1));
   return {
     /** `pending` is what each walk's step under way has not moved yet. */
     draw: (positions, pending) => sides.forEach((side, index) => side.draw(positions[index], pending[index])),
@@ -26,7 +27,7 @@ const moved = (walk, position, tensor) =>
   bytesSoFar(walk, position, tensor, READ) + bytesSoFar(walk, position, tensor, WRITE);
 const movedTensors = (walk) => ORDER.filter((tensor) => moved(walk, walk.length, tensor) > 0);
 
-function createSide(body, walk, texts, scale, compares) {
+function createSide(body, walk, counted, texts, scale, compares) {
   const side = htmlNode(body, "div", "side");
   side.dataset.ledger = walk.algorithm;
   const table = htmlNode(side, "div", "bytes");
@@ -39,7 +40,7 @@ function createSide(body, walk, texts, scale, compares) {
     node.dataset.counter = direction === READ ? "read" : "write";
     return node;
   });
-  const sum = createProof(side, walk, texts);
+  const sum = createProof(side, walk, counted, texts);
   return {
     draw(position, pending) {
       const bytes = rows.map((row) => row.draw(position, pending));
@@ -79,7 +80,7 @@ function createRow(table, walk, tensor, scale) {
 }
 
 /** The closed form with a mark that the sum of all steps agrees, then the same with its letters and numbers. */
-function createProof(card, walk, texts) {
+function createProof(card, walk, counted, texts) {
   const proof = htmlNode(card, "div", "proof");
   const whole = htmlNode(proof, "p", "equation whole");
   htmlNode(whole, "span", "", texts.wholeWalk);
@@ -94,6 +95,7 @@ function createProof(card, walk, texts) {
   const soFar = htmlNode(proof, "p", "equation");
   htmlNode(soFar, "span", "", texts.upToHere);
   const bytes = htmlNode(soFar, "b");
+  createCounted(proof, counted, texts);
   if (walk.difference !== null) {
     htmlNode(proof, "h3", "", texts.exactResult);
     htmlNode(proof, "p", "note", fillTemplate(texts.difference, { difference: walk.difference }));

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from pages.shared.tile_movement.code import listings_payload
+from pages.shared.tile_movement.counted import counted_payload
 from simulator.gpu import GpuSpec
 from simulator.problem import key_tile_count, query_tile_count
 from simulator.trace import Trace
@@ -62,6 +63,7 @@ def player_data(
         **payload_of([(walk, _walk_text(say, walk, unfilled)) for walk in walks], gpu),
         "texts": {name: say(f"tiles.player.{name}", **unfilled) for name in TEXT_NAMES},
         "ratio": _ratio_text(say, compare_traces(*traces)) if len(walks) == 2 else None,
+        "counted": [counted_payload(say, trace) for trace in traces],
         "surprises": _surprises(say, traces),
         "clock": clock,
         "time": time,
