@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TextIO
 
 from kernels.environment import describe, why_unavailable
-from kernels.marks import judge_marks, row
+from kernels.outcomes import judge_marks, row
 from kernels.plan import Plan, plan_of
 from kernels.results import BenchResult, Environment, Progress, Record, json_line
 from kernels.suite import Suite, is_suite, suite_of

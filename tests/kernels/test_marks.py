@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernels.marks import MARKS, NOTING, HostMark, SpeedMark, judge_marks, judge_noting, row
+from kernels.marks import MARKS, NOTING, HostMark, SpeedMark
+from kernels.outcomes import judge_marks, judge_noting, row
 from kernels.placements import LaunchFacts
 from kernels.plan import Plan
 from kernels.results import OFFERED, BenchResult, Recording, Verdict, write
@@ -55,6 +56,28 @@ def test_one_problem_below_its_own_mark_is_named():
 def test_a_wrong_output_is_a_shortfall_however_fast_it_is():
     found = outcome(SPEED, pair(0.1, verdict=Verdict(correct=False, reason="NaN")))
     assert found.shortfalls == ("not found correct at 1024 x 1024 d64",)
+
+
+def test_one_that_could_not_run_is_a_shortfall_and_no_gap_in_the_mean():
+    failed = result("flash_v2", 1.0, SHAPES[1], samples_ms=(), unavailable="out of memory")
+    found = outcome(SPEED, [*pair(1 / 1.5), failed])
+    assert found.shortfalls == ("no time at 2048 x 2048 d64: out of memory",)
+
+
+def test_a_rival_that_is_wrong_is_no_rival():
+    wrong = result("flash", 0.1, verdict=Verdict(correct=False, reason="NaN"))
+    assert outcome(SPEED, [result("flash_v2", 1.0), wrong]).shortfalls == ("no problem that both ran",)
+
+
+def test_what_is_only_reported_says_how_both_were_configured():
+    mark = SpeedMark("unsplit", "forward", "flash_v2", "flash", 0.0, batch=1, key_len=2048)
+    one, two = pair(0.5), pair(0.25, SHAPES[1])
+    split = [replace(each, config=f"{each.implementation} config") for each in two]
+    found = outcome(mark, [*one, *split])
+    assert row(found).startswith(
+        "unsplit: reported -- no mark, got 4.000 (lowest 4.00 at 2048 x 2048 d64, 1 "
+    )
+    assert row(found).endswith("[flash_v2 config] beside [flash config]")
 
 
 def test_none_below_forgives_only_what_lies_within_the_spread():
@@ -147,7 +170,9 @@ def test_a_bad_suite_is_a_sentence_and_exit_2(capsys, arguments, sentence):
 
 def test_the_command_judges_recordings_without_torch(tmp_path):
     write(Recording(ENVIRONMENT, tuple(pair(1 / 1.3))), tmp_path / "run.jsonl")
-    code = "import sys; sys.modules['torch'] = None; import kernels.marks as m; print(m.main(sys.argv[1:]))"
+    code = (
+        "import sys; sys.modules['torch'] = None; import kernels.outcomes as m; print(m.main(sys.argv[1:]))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "run.jsonl")],
         cwd=ROOT,
