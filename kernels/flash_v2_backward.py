@@ -1,9 +1,7 @@
-"""FlashAttention-2 backward: gradients of q, k and v from the log-sum-exp alone; P is computed again by tile.
+"""FlashAttention-2 backward, its main kernel: dK and dV of a key tile, past which the queries are walked, and
+dQ by atomic adds. P is computed again by tile, from the log-sum-exp alone.
 
-Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning", Algorithm 2. Three
-kernels: `delta_kernel` prepares, `key_gradient_kernel` walks the queries past each key tile, and
-`query_gradient_kernel` rounds what its atomic adds gathered for dQ. Atomic adds come in any order; where
-results must agree bit for bit, the last kernel walks the keys past each query tile itself instead.
+Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning", Algorithm 2.
 """
 
 from __future__ import annotations
@@ -15,49 +13,15 @@ from kernels.events import note_end, note_start
 from kernels.primitives import (
     add_product,
     head_ptr,
-    key_tile_bounds,
     load_tile,
     program_tile,
-    query_tile_bounds,
-    score_gradients,
     store_tile,
+    sum_dtype,
     tile_mask,
     tile_ptrs,
+    visiting_query_tiles,
 )
-
-
-@triton.jit(do_not_specialize=["query_len", "query_heads"])
-def delta_kernel(
-    out_ptr,
-    out_strides,
-    dout_ptr,
-    dout_strides,
-    delta_ptr,  # [heads, query_len], contiguous: rowsum(dO * O)
-    dq_sum_ptr,  # float32, like q: where the atomic adds gather
-    dq_sum_strides,
-    query_len,
-    query_heads,
-    HEAD_DIM: tl.constexpr,
-    COLS: tl.constexpr,
-    QUERY_ROWS: tl.constexpr,
-    ATOMIC: tl.constexpr,
-):
-    """Algorithm 2, line 4, for one query tile; with ATOMIC it also zeroes the sum of dQ."""
-    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
-    query_tile, head = tl.program_id(0) % query_tiles, tl.program_id(0) // query_tiles
-    batch, query_head = head // query_heads, head % query_heads
-    first_query = query_tile * QUERY_ROWS
-    out_ptr = head_ptr(out_ptr, out_strides, batch, query_head)
-    dout_ptr = head_ptr(dout_ptr, dout_strides, batch, query_head)
-    out_tile = load_tile(out_ptr, out_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
-    dout_tile = load_tile(dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
-    delta = tl.sum(out_tile.to(tl.float32) * dout_tile.to(tl.float32), axis=1)
-    queries = first_query + tl.arange(0, QUERY_ROWS)
-    tl.store(delta_ptr + tl.cast(head, tl.int64) * query_len + queries, delta, mask=queries < query_len)
-    if ATOMIC:
-        dq_sum_ptr = head_ptr(dq_sum_ptr, dq_sum_strides, batch, query_head)
-        zeros = tl.zeros([QUERY_ROWS, COLS], tl.float32)
-        store_tile(dq_sum_ptr, dq_sum_strides, zeros, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
+from kernels.score_gradients import score_gradients
 
 
 @triton.jit
@@ -78,6 +42,7 @@ def _visit_query_tiles(
     first_key,
     query_len,
     key_len,
+    window,
     log2_scale,
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,
@@ -100,12 +65,14 @@ def _visit_query_tiles(
         )
         weights, dscores = score_gradients(
             k_tile, v_tile, q_tile, dout_tile, lse_ptr, delta_ptr,
-            first_key, first_query, query_len, key_len, log2_scale, CAUSAL, MASKED,
+            first_key, first_query, query_len, key_len, window, log2_scale, CAUSAL, MASKED,
         )  # fmt: skip
         dv_tile = add_product(dv_tile, weights, dout_tile)
         dk_tile = add_product(dk_tile, dscores, q_tile)
         if ATOMIC:
-            dq_tile = tl.dot(dscores.T.to(k_tile.dtype), k_tile, input_precision="ieee")
+            dq_tile = tl.dot(
+                dscores.T.to(k_tile.dtype), k_tile, input_precision="ieee", out_dtype=sum_dtype(k_tile.dtype)
+            )
             dq_ptrs = tile_ptrs(dq_sum_ptr, dq_sum_strides, first_query, QUERY_ROWS, COLS)
             mask = tile_mask(first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
             tl.atomic_add(dq_ptrs, dq_tile, mask=mask, sem="relaxed")
@@ -113,8 +80,10 @@ def _visit_query_tiles(
 
 
 @triton.jit(
-    do_not_specialize=["query_len", "key_len", "kv_heads", "queries_per_kv", "heads", "heads_per_group"]
-)
+    do_not_specialize=[
+        "query_len", "key_len", "window", "query_heads", "queries_per_kv", "heads", "heads_per_group"
+    ]
+)  # fmt: skip
 def key_gradient_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
@@ -134,7 +103,8 @@ def key_gradient_kernel(
     dv_strides,
     query_len,
     key_len,
-    kv_heads,
+    window,  # keys that a query sees, or None: all up to the last
+    query_heads,
     queries_per_kv,
     heads,  # batch x kv_heads
     heads_per_group,
@@ -153,19 +123,22 @@ def key_gradient_kernel(
     note_start(events_ptr)
     key_tiles = tl.cdiv(key_len, KEY_ROWS)
     key_tile, head = program_tile(tl.program_id(0), key_tiles, heads, heads_per_group, "natural")
+    kv_heads = query_heads // queries_per_kv
     batch, kv_head = head // kv_heads, head % kv_heads
     first_key = key_tile * KEY_ROWS
     k_ptr, v_ptr = head_ptr(k_ptr, k_strides, batch, kv_head), head_ptr(v_ptr, v_strides, batch, kv_head)
     k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
     v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
-    first_seeing, first_unmasked, query_tiles = query_tile_bounds(
-        first_key, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
+    first_tile, unmasked_start, unmasked_stop, stop_tile = visiting_query_tiles(
+        first_key, query_len, key_len, window, QUERY_ROWS, KEY_ROWS, CAUSAL
     )
-    sums = tl.zeros([KEY_ROWS, COLS], tl.float32), tl.zeros([KEY_ROWS, COLS], tl.float32)
+    SUM: tl.constexpr = sum_dtype(k_tile.dtype)
+    sums = tl.zeros([KEY_ROWS, COLS], SUM), tl.zeros([KEY_ROWS, COLS], SUM)
     for shared in range(queries_per_kv):
         query_head = kv_head * queries_per_kv + shared
         rows = (tl.cast(head, tl.int64) * queries_per_kv + shared) * query_len
-        for MASKED in tl.static_range(2):
+        # Tiles that need no mask, that the diagonal or the end of the keys cuts, that the window cuts.
+        for PART in tl.static_range(2 if window is None else 3):
             sums = _visit_query_tiles(
                 sums,
                 k_tile,
@@ -178,11 +151,12 @@ def key_gradient_kernel(
                 delta_ptr + rows,
                 head_ptr(dq_sum_ptr, dq_sum_strides, batch, query_head),
                 dq_sum_strides,
-                first_seeing if MASKED else first_unmasked,
-                first_unmasked if MASKED else query_tiles,
+                unmasked_start if PART == 0 else first_tile if PART == 1 else unmasked_stop,
+                unmasked_stop if PART == 0 else unmasked_start if PART == 1 else stop_tile,
                 first_key,
                 query_len,
                 key_len,
+                window,
                 log2_scale,
                 HEAD_DIM,
                 COLS,
@@ -190,7 +164,7 @@ def key_gradient_kernel(
                 KEY_ROWS,
                 CAUSAL,
                 ATOMIC,
-                MASKED,
+                PART != 0,
                 CHECK,
             )
     dk_ptr, dv_ptr = (
@@ -200,71 +174,3 @@ def key_gradient_kernel(
     store_tile(dk_ptr, dk_strides, sums[0] * scale, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS)
     store_tile(dv_ptr, dv_strides, sums[1], first_key, key_len, HEAD_DIM, KEY_ROWS, COLS)
     note_end(events_ptr)
-
-
-@triton.jit(do_not_specialize=["query_len", "key_len", "query_heads", "queries_per_kv"])
-def query_gradient_kernel(
-    q_ptr,
-    q_strides,
-    k_ptr,
-    k_strides,
-    v_ptr,
-    v_strides,
-    dout_ptr,
-    dout_strides,
-    lse_ptr,
-    delta_ptr,
-    dq_sum_ptr,
-    dq_sum_strides,
-    dq_ptr,
-    dq_strides,
-    query_len,
-    key_len,
-    query_heads,
-    queries_per_kv,
-    log2_scale,
-    scale,
-    HEAD_DIM: tl.constexpr,
-    COLS: tl.constexpr,
-    QUERY_ROWS: tl.constexpr,
-    KEY_ROWS: tl.constexpr,
-    CAUSAL: tl.constexpr,
-    ATOMIC: tl.constexpr,  # the sum is there already
-):
-    """dQ of one query tile: scaled and rounded to its dtype; without ATOMIC also summed, key tile by key
-    tile.
-    """
-    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
-    query_tile, head = query_tiles - 1 - tl.program_id(0) % query_tiles, tl.program_id(0) // query_tiles
-    batch, query_head = head // query_heads, head % query_heads
-    first_query = query_tile * QUERY_ROWS
-    if ATOMIC:
-        dq_sum_ptr = head_ptr(dq_sum_ptr, dq_sum_strides, batch, query_head)
-        dq_tile = load_tile(
-            dq_sum_ptr, dq_sum_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True
-        )
-    else:
-        q_ptr = head_ptr(q_ptr, q_strides, batch, query_head)
-        dout_ptr = head_ptr(dout_ptr, dout_strides, batch, query_head)
-        k_ptr = head_ptr(k_ptr, k_strides, batch, query_head // queries_per_kv)
-        v_ptr = head_ptr(v_ptr, v_strides, batch, query_head // queries_per_kv)
-        rows = tl.cast(head, tl.int64) * query_len
-        q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
-        dout_tile = load_tile(
-            dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True
-        )
-        _unmasked_tiles, visible_tiles = key_tile_bounds(
-            first_query, query_len, key_len, QUERY_ROWS, KEY_ROWS, CAUSAL
-        )
-        dq_tile = tl.zeros([QUERY_ROWS, COLS], tl.float32)
-        for key_tile in range(visible_tiles):
-            first_key = key_tile * KEY_ROWS
-            k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
-            v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
-            _weights, dscores = score_gradients(
-                k_tile, v_tile, q_tile, dout_tile, lse_ptr + rows, delta_ptr + rows,
-                first_key, first_query, query_len, key_len, log2_scale, CAUSAL, True,
-            )  # fmt: skip
-            dq_tile = add_product(dq_tile, dscores.T, k_tile)
-    dq_ptr = head_ptr(dq_ptr, dq_strides, batch, query_head)
-    store_tile(dq_ptr, dq_strides, dq_tile * scale, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)

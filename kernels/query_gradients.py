@@ -1,0 +1,125 @@
+"""FlashAttention-2 backward, before and after its main kernel: rowsum(dO * O), which every score's gradient
+needs, and dQ.
+
+Atomic adds come in any order; where results must agree bit for bit, dQ is summed here, by walking the keys
+past each query tile once more.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from kernels.primitives import (
+    add_product,
+    head_ptr,
+    load_tile,
+    store_tile,
+    sum_dtype,
+    visited_key_tiles,
+)
+from kernels.score_gradients import score_gradients
+
+
+@triton.jit(do_not_specialize=["query_len", "query_heads"])
+def delta_kernel(
+    out_ptr,
+    out_strides,
+    dout_ptr,
+    dout_strides,
+    delta_ptr,  # [heads, query_len], contiguous: rowsum(dO * O)
+    dq_sum_ptr,  # float32, like q: where the atomic adds gather
+    dq_sum_strides,
+    query_len,
+    query_heads,
+    HEAD_DIM: tl.constexpr,
+    COLS: tl.constexpr,
+    QUERY_ROWS: tl.constexpr,
+    ATOMIC: tl.constexpr,
+):
+    """Algorithm 2, line 4, for one query tile; with ATOMIC it also zeroes the sum of dQ."""
+    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
+    query_tile, head = tl.program_id(0) % query_tiles, tl.program_id(0) // query_tiles
+    batch, query_head = head // query_heads, head % query_heads
+    first_query = query_tile * QUERY_ROWS
+    out_ptr = head_ptr(out_ptr, out_strides, batch, query_head)
+    dout_ptr = head_ptr(dout_ptr, dout_strides, batch, query_head)
+    out_tile = load_tile(out_ptr, out_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
+    dout_tile = load_tile(dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
+    SUM: tl.constexpr = sum_dtype(out_tile.dtype)
+    delta = tl.sum(out_tile.to(SUM) * dout_tile.to(SUM), axis=1)
+    queries = first_query + tl.arange(0, QUERY_ROWS)
+    tl.store(delta_ptr + tl.cast(head, tl.int64) * query_len + queries, delta, mask=queries < query_len)
+    if ATOMIC:
+        dq_sum_ptr = head_ptr(dq_sum_ptr, dq_sum_strides, batch, query_head)
+        zeros = tl.zeros([QUERY_ROWS, COLS], SUM)
+        store_tile(dq_sum_ptr, dq_sum_strides, zeros, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
+
+
+@triton.jit(do_not_specialize=["query_len", "key_len", "window", "query_heads", "queries_per_kv"])
+def query_gradient_kernel(
+    q_ptr,
+    q_strides,
+    k_ptr,
+    k_strides,
+    v_ptr,
+    v_strides,
+    dout_ptr,
+    dout_strides,
+    lse_ptr,
+    delta_ptr,
+    dq_sum_ptr,
+    dq_sum_strides,
+    dq_ptr,
+    dq_strides,
+    query_len,
+    key_len,
+    window,
+    query_heads,
+    queries_per_kv,
+    log2_scale,
+    scale,
+    HEAD_DIM: tl.constexpr,
+    COLS: tl.constexpr,
+    QUERY_ROWS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    ATOMIC: tl.constexpr,  # the sum is there already
+):
+    """dQ of one query tile: scaled and rounded to its dtype; without ATOMIC also summed, key tile by key
+    tile.
+    """
+    query_tiles = tl.cdiv(query_len, QUERY_ROWS)
+    query_tile, head = query_tiles - 1 - tl.program_id(0) % query_tiles, tl.program_id(0) // query_tiles
+    batch, query_head = head // query_heads, head % query_heads
+    first_query = query_tile * QUERY_ROWS
+    if ATOMIC:
+        dq_sum_ptr = head_ptr(dq_sum_ptr, dq_sum_strides, batch, query_head)
+        dq_tile = load_tile(
+            dq_sum_ptr, dq_sum_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True
+        )
+    else:
+        q_ptr = head_ptr(q_ptr, q_strides, batch, query_head)
+        dout_ptr = head_ptr(dout_ptr, dout_strides, batch, query_head)
+        k_ptr = head_ptr(k_ptr, k_strides, batch, query_head // queries_per_kv)
+        v_ptr = head_ptr(v_ptr, v_strides, batch, query_head // queries_per_kv)
+        rows = tl.cast(head, tl.int64) * query_len
+        q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
+        dout_tile = load_tile(
+            dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True
+        )
+        first_tile, _, _, stop_tile = visited_key_tiles(
+            first_query, query_len, key_len, window, QUERY_ROWS, KEY_ROWS, CAUSAL
+        )
+        dq_tile = tl.zeros([QUERY_ROWS, COLS], sum_dtype(q_tile.dtype))
+        for key_tile in range(first_tile, stop_tile):
+            first_key = key_tile * KEY_ROWS
+            k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
+            v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
+            _weights, dscores = score_gradients(
+                k_tile, v_tile, q_tile, dout_tile, lse_ptr + rows, delta_ptr + rows,
+                first_key, first_query, query_len, key_len, window, log2_scale, CAUSAL, True,
+            )  # fmt: skip
+            dq_tile = add_product(dq_tile, dscores.T, k_tile)
+    dq_ptr = head_ptr(dq_ptr, dq_strides, batch, query_head)
+    store_tile(dq_ptr, dq_strides, dq_tile * scale, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
