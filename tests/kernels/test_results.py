@@ -187,6 +187,21 @@ def test_the_shipped_recordings_are_readable():
         assert all(result.implementation in OFFERED[result.direction] for result in recording.results)
 
 
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_a_recorded_causal_forward_took_about_half_as_long_as_the_full_one(head_dim):
+    """D-9 (C46): at 16k a kernel that skips what the mask hides takes 0.45 to 0.7 of the time."""
+    for path in sorted(RECORDED.glob("forward_*.jsonl")):
+        full, causal = (
+            median_ms(result)
+            for masked in (False, True)
+            for result in read(path).results
+            if (result.implementation, result.dtype) == ("flash_v2", "float16")
+            and (result.shape.query_len, result.shape.head_dim) == (16_384, head_dim)
+            and result.shape.causal == masked
+        )
+        assert 0.45 < causal / full < 0.7
+
+
 def test_reading_results_imports_neither_torch_nor_triton():
     code = "import sys, kernels.results; print(sorted({'torch', 'triton'} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
