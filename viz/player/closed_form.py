@@ -10,7 +10,7 @@ from math import ceil
 
 import numpy as np
 
-from simulator.problem import AttentionShape, TileShape
+from simulator.problem import AttentionShape, TileShape, heads_per_kv
 
 STATISTIC_BYTES = 4  # fp32
 
@@ -31,118 +31,228 @@ class _Pairs:
 
     query_rows: int  # each pair counts its query rows
     key_rows: int
+    seen_keys: int  # key rows of the tiles that any query sees
     whole: bool  # every pair is visited
 
 
-def closed_form(algorithm: str, shape: AttentionShape, tile: TileShape) -> ClosedForm:
-    """The bytes one head moves, both directions; `algorithm` is a trace's name.
+def closed_form(algorithm: str, shape: AttentionShape, tile: TileShape, *, splits: int = 1) -> ClosedForm:
+    """The bytes that the heads of one KV head move, both directions; `algorithm` is a trace's name.
 
-    Sources: "FlashAttention", Algorithms 0 and 1, and "FlashAttention-2", Algorithm 1.
+    Sources: "FlashAttention", Algorithms 0, 1 and 4; "FlashAttention-2", Algorithms 1 and 2, with the three
+    kernels of its code; "Flash-Decoding". An atomic add counts once, as a write.
     """
-    return _FORMS[algorithm](shape, tile)
+    return _FORMS[algorithm](shape, tile, splits)
 
 
-def _standard(shape: AttentionShape, tile: TileShape) -> ClosedForm:
+def _standard(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
     sizes = _sizes_of(shape)
-    scores = shape.query_len * shape.key_len * shape.element_bytes
+    scores = sizes.rows * shape.key_len * shape.element_bytes
+    heads = heads_per_kv(shape)
     letters = (
-        f"s = {shape.query_len:,}·{shape.key_len:,}·{shape.element_bytes} B = {scores:,} B",
+        f"s = {sizes.rows:,}·{shape.key_len:,}·{shape.element_bytes} B = {scores:,} B",
         *sizes.letters,
     )
-    total = 4 * scores + 2 * sizes.query + 2 * sizes.key
-    if shape.query_len == shape.key_len:
+    total = 4 * scores + 2 * sizes.query + 2 * heads * sizes.key
+    if sizes.w == "u":
         return ClosedForm("4s + 4u", f"4·{scores:,} + 4·{sizes.query:,}", total, letters)
-    written_out = f"4·{scores:,} + 2·{sizes.query:,} + 2·{sizes.key:,}"
-    return ClosedForm("4s + 2u + 2w", written_out, total, letters)
+    formula, written = sizes.each_head(f"2{sizes.w}", f"2·{sizes.key:,}")
+    written_out = f"4·{scores:,} + 2·{sizes.query:,} + {written}"
+    return ClosedForm(f"4s + 2u + {formula}", written_out, total, letters)
 
 
-def _flash_v1(shape: AttentionShape, tile: TileShape) -> ClosedForm:
-    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), shape.query_len
+def _flash_v1(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
+    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), _sizes_of(shape).rows
     row = 3 * sizes.row + 4 * STATISTIC_BYTES  # Q and O in, O out; m and l both ways
     start = sizes.query + 2 * STATISTIC_BYTES * rows  # zeros of O, m and l
     end = f"u + 8{sizes.n}"
     end_is = f"{sizes.query:,} + 8·{rows:,}"
+    keys, keys_are, letters = f"2{sizes.w}", f"2·{sizes.key:,}", (*sizes.letters, sizes.n_is)
+    if pairs.seen_keys < shape.key_len:
+        keys, keys_are = f"E·{2 * shape.element_bytes}d", f"{pairs.seen_keys:,}·{2 * sizes.row:,}"
+        letters = (*letters, f"E = {pairs.seen_keys:,}")
+    keys, keys_are = sizes.each_head(keys, keys_are)
+    read_once = 2 * heads_per_kv(shape) * pairs.seen_keys * sizes.row
     if not pairs.whole:
         return ClosedForm(
-            f"2{sizes.w} + R·({3 * shape.element_bytes}d + 16) + {end}",
-            f"2·{sizes.key:,} + {pairs.query_rows:,}·{row:,} + {end_is}",
-            2 * sizes.key + pairs.query_rows * row + start,
-            (*sizes.letters, sizes.n_is, f"R = {pairs.query_rows:,}"),
+            f"{keys} + R·({3 * shape.element_bytes}d + 16) + {end}",
+            f"{keys_are} + {pairs.query_rows:,}·{row:,} + {end_is}",
+            read_once + pairs.query_rows * row + start,
+            (*letters, f"R = {pairs.query_rows:,}"),
         )
     key_tiles = ceil(shape.key_len / tile.key_rows)
     return ClosedForm(
-        f"2{sizes.w} + Tc·(3u + 16{sizes.n}) + {end}",
-        f"2·{sizes.key:,} + {key_tiles:,}·(3·{sizes.query:,} + 16·{rows:,}) + {end_is}",
-        2 * sizes.key + key_tiles * row * rows + start,
+        f"{keys} + Tc·(3u + 16{sizes.n}) + {end}",
+        f"{keys_are} + {key_tiles:,}·(3·{sizes.query:,} + 16·{rows:,}) + {end_is}",
+        read_once + key_tiles * row * rows + start,
         (*sizes.letters, sizes.n_is, f"Tc = {key_tiles:,}"),
     )
 
 
-def _flash_v2(shape: AttentionShape, tile: TileShape) -> ClosedForm:
-    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), shape.query_len
-    once = 2 * sizes.query + STATISTIC_BYTES * rows  # Q in, O and L out
-    if not pairs.whole:
-        return ClosedForm(
-            f"2u + C·{2 * shape.element_bytes}d + 4{sizes.n}",
-            f"2·{sizes.query:,} + {pairs.key_rows:,}·{2 * sizes.row:,} + 4·{rows:,}",
-            once + pairs.key_rows * 2 * sizes.row,
-            (*sizes.letters, sizes.n_is, f"C = {pairs.key_rows:,}"),
-        )
-    query_tiles = ceil(shape.query_len / tile.query_rows)
+def _flash_v2(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
+    sizes, keys = _sizes_of(shape), _keys_of_query_tiles(shape, tile)
     return ClosedForm(
-        f"2u + 2{sizes.w}·Tr + 4{sizes.n}",
-        f"2·{sizes.query:,} + 2·{sizes.key:,}·{query_tiles:,} + 4·{rows:,}",
-        once + 2 * sizes.key * query_tiles,
-        (*sizes.letters, sizes.n_is, f"Tr = {query_tiles:,}"),
+        f"2u + {keys.formula} + 4{sizes.n}",
+        f"2·{sizes.query:,} + {keys.written_out} + 4·{sizes.rows:,}",
+        2 * sizes.query + keys.total_bytes + STATISTIC_BYTES * sizes.rows,  # Q in, O and L out
+        (*sizes.letters, sizes.n_is, *keys.letters),
     )
 
 
-_FORMS = {"standard": _standard, "flash_v1": _flash_v1, "flash_v2": _flash_v2}
+def _flash_decoding(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
+    sizes, keys = _sizes_of(shape), _keys_of_query_tiles(shape, tile)
+    partial = sizes.rows * (shape.head_dim + 1) * STATISTIC_BYTES  # O and L of one split
+    p_is = f"p = {sizes.rows:,}·({shape.head_dim} + 1)·4 B = {partial:,} B"
+    return ClosedForm(
+        f"S·u + {keys.formula} + 2S·p + u + 4{sizes.n}",
+        f"{splits:,}·{sizes.query:,} + {keys.written_out} + 2·{splits:,}·{partial:,}"
+        f" + {sizes.query:,} + 4·{sizes.rows:,}",
+        (splits + 1) * sizes.query + keys.total_bytes + 2 * splits * partial + STATISTIC_BYTES * sizes.rows,
+        (*sizes.letters, sizes.n_is, f"S = {splits:,}", p_is, *keys.letters),
+    )
+
+
+def _flash_v1_backward(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
+    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), _sizes_of(shape).rows
+    row = 5 * sizes.row + 2 * STATISTIC_BYTES  # Q, O, dO, dQ in, dQ out; m and l in
+    once = 6 * sizes.key + sizes.query  # K, V in, dK, dV out; zeros of dQ, dK, dV
+    once_is = f"6{sizes.w} + u", f"6·{sizes.key:,} + {sizes.query:,}"
+    if not pairs.whole:
+        return ClosedForm(
+            f"{once_is[0]} + R·({5 * shape.element_bytes}d + 8)",
+            f"{once_is[1]} + {pairs.query_rows:,}·{row:,}",
+            once + pairs.query_rows * row,
+            (*sizes.letters, f"R = {pairs.query_rows:,}"),
+        )
+    key_tiles = ceil(shape.key_len / tile.key_rows)
+    return ClosedForm(
+        f"{once_is[0]} + Tc·(5u + 8{sizes.n})",
+        f"{once_is[1]} + {key_tiles:,}·(5·{sizes.query:,} + 8·{rows:,})",
+        once + key_tiles * row * rows,
+        (*sizes.letters, sizes.n_is, f"Tc = {key_tiles:,}"),
+    )
+
+
+def _flash_v2_backward(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
+    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), _sizes_of(shape).rows
+    row_sum = shape.head_dim * STATISTIC_BYTES  # a row of dQ in fp32
+    summed = rows * row_sum
+    row = 2 * sizes.row + row_sum + 2 * STATISTIC_BYTES  # Q, dO, L, D in; an add to dQ out
+    # O, dO in, D and zeros out; K, V in, dK, dV out; dQ in as a sum and out
+    once = 3 * sizes.query + 2 * summed + STATISTIC_BYTES * rows + 4 * sizes.key
+    formula = f"3u + 2a + 4{sizes.n} + 4{sizes.w}"
+    written = f"3·{sizes.query:,} + 2·{summed:,} + 4·{rows:,} + 4·{sizes.key:,}"
+    letters = (
+        *sizes.letters,
+        f"a = {rows:,}·{shape.head_dim}·4 B = {summed:,} B",
+        sizes.n_is,
+    )
+    if not pairs.whole:
+        return ClosedForm(
+            f"{formula} + R·({2 * shape.element_bytes + STATISTIC_BYTES}d + 8)",
+            f"{written} + {pairs.query_rows:,}·{row:,}",
+            once + pairs.query_rows * row,
+            (*letters, f"R = {pairs.query_rows:,}"),
+        )
+    key_tiles = ceil(shape.key_len / tile.key_rows)
+    return ClosedForm(
+        f"{formula} + Tc·(2u + a + 8{sizes.n})",
+        f"{written} + {key_tiles:,}·(2·{sizes.query:,} + {summed:,} + 8·{rows:,})",
+        once + key_tiles * row * rows,
+        (*letters, f"Tc = {key_tiles:,}"),
+    )
+
+
+_FORMS = {
+    "standard": _standard,
+    "flash_v1": _flash_v1,
+    "flash_v2": _flash_v2,
+    "flash_decoding": _flash_decoding,
+    "flash_v1_backward": _flash_v1_backward,
+    "flash_v2_backward": _flash_v2_backward,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """Bytes of Q (as of O) and of K (as of V), and the letters they go by: one, where they are equal."""
+    """Bytes of Q (as of O) of all heads and of K (as of V), and the letters they go by: one, where equal."""
 
     row: int  # bytes of one row of d elements
+    rows: int  # of all query heads that share the KV head
     query: int
     key: int
+    heads: int
     w: str
     n: str
     n_is: str
     letters: tuple[str, ...]
 
+    def each_head(self, formula: str, written_out: str) -> tuple[str, str]:
+        """A term that counts for each query head, in letters and in numbers."""
+        if self.heads == 1:
+            return formula, written_out
+        return f"h·{formula}", f"{self.heads}·{written_out}"
+
 
 def _sizes_of(shape: AttentionShape) -> _Sizes:
-    row = shape.head_dim * shape.element_bytes
-    query, key = shape.query_len * row, shape.key_len * row
-    same = shape.query_len == shape.key_len
+    row, heads = shape.head_dim * shape.element_bytes, heads_per_kv(shape)
+    rows = heads * shape.query_len
+    query, key = rows * row, shape.key_len * row
+    same = rows == shape.key_len and heads == 1
     n = "N" if same else "Nq"
-    u_is = f"u = {shape.query_len:,}·{shape.head_dim}·{shape.element_bytes} B = {query:,} B"
+    rows_are = f"{shape.query_len:,}" if heads == 1 else f"{heads}·{shape.query_len:,}"
+    u_is = f"u = {rows_are}·{shape.head_dim}·{shape.element_bytes} B = {query:,} B"
     w_is = f"w = {shape.key_len:,}·{shape.head_dim}·{shape.element_bytes} B = {key:,} B"
+    h_is = (f"h = {heads}",) if heads > 1 else ()
     return _Sizes(
         row=row,
+        rows=rows,
         query=query,
         key=key,
+        heads=heads,
         w="u" if same else "w",
         n=n,
-        n_is=f"{n} = {shape.query_len:,}",
-        letters=(u_is,) if same else (u_is, w_is),
+        n_is=f"{n} = {rows_are}" + (f" = {rows:,}" if heads > 1 else ""),
+        letters=(u_is,) if same else (u_is, w_is, *h_is),
+    )
+
+
+def _keys_of_query_tiles(shape: AttentionShape, tile: TileShape) -> ClosedForm:
+    """K and V read once for each query tile of each head, as far as it sees them."""
+    sizes, pairs = _sizes_of(shape), _visited_pairs(shape, tile)
+    if not pairs.whole:
+        return ClosedForm(
+            f"C·{2 * shape.element_bytes}d",
+            f"{pairs.key_rows:,}·{2 * sizes.row:,}",
+            pairs.key_rows * 2 * sizes.row,
+            (f"C = {pairs.key_rows:,}",),
+        )
+    query_tiles = sizes.heads * ceil(shape.query_len / tile.query_rows)
+    return ClosedForm(
+        f"2{sizes.w}·Tr",
+        f"2·{sizes.key:,}·{query_tiles:,}",
+        2 * sizes.key * query_tiles,
+        (f"Tr = {query_tiles:,}",),
     )
 
 
 def _visited_pairs(shape: AttentionShape, tile: TileShape) -> _Pairs:
-    """A pair is visited if its last query sees its first key: the mask's rule asked of each pair."""
+    """A pair is visited if a query of it sees a key of it: the mask's rule asked of each pair."""
     first_query = np.arange(0, shape.query_len, tile.query_rows)
     first_key = np.arange(0, shape.key_len, tile.key_rows)
     query_rows = np.minimum(tile.query_rows, shape.query_len - first_query)
     key_rows = np.minimum(tile.key_rows, shape.key_len - first_key)
-    last_query = first_query + query_rows - 1
     visited = np.ones((len(first_query), len(first_key)), dtype=bool)
+    aligned = shape.key_len - shape.query_len
     if shape.causal:
-        visited = first_key[None, :] - last_query[:, None] <= shape.key_len - shape.query_len
+        last_query = first_query + query_rows - 1
+        visited = first_key[None, :] - last_query[:, None] <= aligned
+    if shape.window is not None:
+        last_key = first_key + key_rows - 1
+        visited = visited & (last_key[None, :] - first_query[:, None] > aligned - shape.window)
+    heads = heads_per_kv(shape)
     return _Pairs(
-        query_rows=int((visited * query_rows[:, None]).sum()),
-        key_rows=int((visited * key_rows[None, :]).sum()),
+        query_rows=heads * int((visited * query_rows[:, None]).sum()),
+        key_rows=heads * int((visited * key_rows[None, :]).sum()),
+        seen_keys=int((visited.any(axis=0) * key_rows).sum()),
         whole=bool(visited.all()),
     )

@@ -61,7 +61,7 @@ def walk_of(trace: Trace) -> Walk:
         sizes=sizes,
         outer_start=_outer_starts(trace),
         captions=captions,
-        closed_form=closed_form(trace.algorithm.name, trace.shape, trace.tile),
+        closed_form=closed_form(trace.algorithm.name, trace.shape, trace.tile, splits=trace.algorithm.splits),
         numbers=numbers_of(trace),
     )
 
