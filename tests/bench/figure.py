@@ -8,15 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """`measure` gives its value in `unit`; it holds when on the right side of `mark`, or at it."""
+    """`measure` gives its value in `unit`; it holds when on the right side of `mark`, or at it.
+    Without a mark the value is told.
+    """
 
     name: str
     unit: str
-    mark: float
+    mark: float | None
     measure: Callable[[], float]
     at_least: bool = False  # the value must reach the mark; otherwise it must not pass it
 
     def holds(self, value: float) -> bool:
+        if self.mark is None:
+            return True
         return value >= self.mark if self.at_least else value <= self.mark
 
 
@@ -26,7 +30,7 @@ class Reading:
 
     name: str
     unit: str
-    mark: float
+    mark: float | None
     at_least: bool
     value: float | None
     holds: bool
@@ -44,8 +48,8 @@ def read_figure(figure: Figure) -> Reading:
 
 
 def line_of(reading: Reading) -> str:
-    """One line: name, value, unit, mark, and `holds` or `short`."""
+    """One line: name, value, unit, mark, and `holds`, `short` or, without a mark, `told`."""
     value = "–" if reading.value is None else f"{reading.value:.4g}"
-    mark = f"{'>=' if reading.at_least else '<='} {reading.mark:g}"
-    verdict = "holds" if reading.holds else "short"
+    mark = f"{'>=' if reading.at_least else '<='} {reading.mark:g}" if reading.mark is not None else ""
+    verdict = "short" if not reading.holds else "holds" if mark else "told"
     return f"{reading.name:<34} {value:>8} {reading.unit:<6} {mark:>9}  {verdict}  {reading.reason}".rstrip()

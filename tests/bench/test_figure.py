@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import __main__ as command
-from tests.bench import app_figures, model_figures, player_figures
+from tests.bench import app_figures, block_figures, model_figures, player_figures, timeline_figures
 from tests.bench.figure import Figure, line_of, read_figure
 
 
@@ -16,6 +16,11 @@ def test_a_figure_holds_up_to_its_mark(value: float, holds: bool) -> None:
 @pytest.mark.parametrize(("value", "holds"), [(1.19, False), (1.2, True), (1.3, True)])
 def test_a_figure_that_must_reach_its_mark_holds_from_there(value: float, holds: bool) -> None:
     assert read_figure(Figure("f", "x", 1.2, lambda: value, at_least=True)).holds == holds
+
+
+def test_a_figure_without_a_mark_is_told() -> None:
+    reading = read_figure(Figure("f", "%", None, lambda: 120.0))
+    assert (reading.holds, line_of(reading).split()) == (True, ["f", "120", "%", "told"])
 
 
 def test_a_figure_that_cannot_be_measured_is_short_and_says_why() -> None:
@@ -37,7 +42,8 @@ def test_the_command_measures_what_is_named_and_writes_it(
 ) -> None:
     monkeypatch.setattr(app_figures, "figures", lambda: [Figure("a", "s", 1, lambda: 2.0)])
     monkeypatch.setattr(model_figures, "figures", lambda: [Figure("b", "s", 1, lambda: 0.5)])
-    monkeypatch.setattr(player_figures, "figures", list)
+    for module in (player_figures, block_figures, timeline_figures):
+        monkeypatch.setattr(module, "figures", list)
     file = tmp_path / "figures.json"
     assert command.main(["b", "--json", str(file)]) == 0
     assert [(each["name"], each["holds"]) for each in json.loads(file.read_text())] == [("b", True)]

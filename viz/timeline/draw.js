@@ -2,6 +2,7 @@
 
 import { clamp } from "./clock.js";
 import { axisTicks } from "./words.js";
+import { drawPixels } from "./pixels.js";
 import { RAMP_STEPS, shadeOf, startedBy } from "./runs.js";
 
 const FRAME_TARGET = 180; // css px that the lanes of a panel may take
@@ -30,20 +31,23 @@ function parseHex(hex) {
 }
 
 export function sizeCanvas(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1;
-  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  const [w, h] = [Math.round(width * ratio()), Math.round(height * ratio())];
   if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
   const context = canvas.getContext("2d");
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, w, h);
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.setTransform(ratio(), 0, 0, ratio(), 0, 0);
   return context;
 }
 
+const ratio = () => window.devicePixelRatio || 1;
+
+function pixelsOfSm(panel) {
+  return Math.max(1, Math.floor((FRAME_TARGET * ratio()) / panel.sm_count));
+}
+
 export function laneHeight(panel) {
-  const ratio = window.devicePixelRatio || 1;
-  const smPixels = Math.max(1, Math.floor((FRAME_TARGET * ratio) / panel.sm_count));
-  return smPixels / ratio / panel.slots_per_sm;
+  return pixelsOfSm(panel) / ratio() / panel.slots_per_sm;
 }
 
 export function frameHeight(panel) {
@@ -54,8 +58,9 @@ export function drawBlocks(context, panel, view, width, colours) {
   context.fillStyle = colours.page;
   context.fillRect(0, STRIP, width, frameHeight(panel));
   const spans = Array.from({ length: panel.lanes }, (_, lane) => visibleSpan(panel, lane, view));
-  const draw = spans.reduce((sum, [first, end]) => sum + end - first, 0) <= MOST_BARS ? drawBars : drawPixels;
-  draw(context, panel, spans, view, width, colours);
+  if (spans.reduce((sum, [first, end]) => sum + end - first, 0) <= MOST_BARS) {
+    drawBars(context, panel, spans, view, width, colours);
+  } else drawPixels(context, panel, spans, view, Math.round(STRIP * ratio()), pixelsOfSm(panel), colours);
 }
 
 // The blocks of a lane that may be seen, as positions in `byLane`.
@@ -75,49 +80,6 @@ function drawBars(context, panel, spans, view, width, colours) {
       context.fillRect(left, STRIP + lane * height, Math.max(right - left - seam, 0.5), height - gap);
     }
   });
-}
-
-function drawPixels(context, panel, spans, view, width, colours) {
-  const columns = Math.round(width * (window.devicePixelRatio || 1)), scale = columns / (view.to - view.from);
-  const image = new ImageData(columns, panel.lanes), pixels = new Uint32Array(image.data.buffer);
-  const busy = new Float32Array(columns), shaded = new Float32Array(columns);
-  const table = mixTable(colours);
-  spans.forEach(([first, end], lane) => {
-    busy.fill(0);
-    shaded.fill(0);
-    for (let at = first; at < end; at++) {
-      const block = panel.byLane[at], shade = shadeOf(panel, block);
-      const left = Math.max((panel.start[block] - view.from) * scale, 0);
-      const right = Math.min((panel.end[block] - view.from) * scale, columns);
-      for (let x = Math.floor(left); x < right; x++) {
-        const part = Math.min(right, x + 1) - Math.max(left, x);
-        busy[x] += part;
-        shaded[x] += part * shade;
-      }
-    }
-    for (let x = 0; x < columns; x++) {
-      const shade = busy[x] > 0 ? Math.round(shaded[x] / busy[x]) : 0;
-      pixels[lane * columns + x] = table[shade * MIX_STEPS + Math.round(Math.min(busy[x], 1) * (MIX_STEPS - 1))];
-    }
-  });
-  const picture = new OffscreenCanvas(columns, panel.lanes);
-  picture.getContext("2d").putImageData(image, 0, 0);
-  context.imageSmoothingEnabled = laneHeight(panel) * (window.devicePixelRatio || 1) < 1;
-  context.drawImage(picture, 0, STRIP, width, frameHeight(panel));
-}
-
-const MIX_STEPS = 17; // from idle to busy all the time
-
-// Each shade of work, from none of it to all of it over the ground, as pixels.
-function mixTable({ rampRgb, pageRgb }) {
-  const table = new Uint32Array(rampRgb.length * MIX_STEPS);
-  rampRgb.forEach((rgb, shade) => {
-    for (let step = 0; step < MIX_STEPS; step++) {
-      const [r, g, b] = rgb.map((v, c) => Math.round(pageRgb[c] + ((v - pageRgb[c]) * step) / (MIX_STEPS - 1)));
-      table[shade * MIX_STEPS + step] = (255 << 24) | (b << 16) | (g << 8) | r;
-    }
-  });
-  return table;
 }
 
 export function drawFrame(context, panel, x, width, colours) {

@@ -25,9 +25,14 @@ export function createTimeline(root, firstData) {
   const listen = (target, type, handler, more) => target.addEventListener(type, handler, { signal: abort.signal, ...more });
   // The block that is meant: under the pointer, else at a lane of the keyboard's, else picked.
   const state = { hovered: null, cursor: null, picked: null, chip: 0 };
-  const clock = createClock((viewMoved) => (viewMoved ? redraw() : schedule()));
+  const clock = createClock((viewMoved) => {
+    viewStale ||= viewMoved;
+    schedule();
+  });
   const player = { root, listen, state, clock, schedule, announce, pick, pointedBlock };
-  let colours, format, pending = 0, baseStale = true;
+  let colours, format, pending = 0;
+  let sizeStale = true, viewStale = true; // what has to be drawn again: everything, or what depends on the range in view
+  let drawnBlock = null; // that the grid shows as pointed at
 
   function update(data) {
     const before = player.data?.panels ?? [];
@@ -54,7 +59,7 @@ export function createTimeline(root, firstData) {
   }
 
   function redraw() {
-    baseStale = true;
+    sizeStale = viewStale = true;
     schedule();
   }
 
@@ -66,7 +71,7 @@ export function createTimeline(root, firstData) {
     pending = 0;
     if (!root.clientWidth) return; // hidden, or on its way out of the page
     if (clock.playing) clock.advance(now);
-    if (baseStale) colours = readColours(root);
+    if (sizeStale) colours = readColours(root);
     const pointed = describe(pointedBlock()), { parts, panels } = player;
     const marked = panels.map((panel) => (pointed ? blocksAt(panel, pointed.place) : []));
     parts.panels.forEach((drawn, i) => drawPanel(drawn, marked[i]));
@@ -74,19 +79,22 @@ export function createTimeline(root, firstData) {
       const width = axis.clientWidth;
       drawAxis(sizeCanvas(axis, width, AXIS), clock.view, width, clock.time, format, colours);
     }
-    parts.grid.draw(colours, pointed);
+    const block = pointed && `${pointed.grid} ${pointed.block}`;
+    if (sizeStale || block !== drawnBlock) parts.grid.draw(colours, pointed);
+    drawnBlock = block;
     parts.chip.show(state.chip, clock.time, marked[state.chip], colours, format);
-    baseStale = false;
+    sizeStale = viewStale = false;
     showState(pointed);
     if (clock.playing) schedule();
   }
 
   function drawPanel(drawn, marked) {
     const { panel, base, over, box } = drawn, { view, time } = clock;
-    const width = box.clientWidth, height = STRIP + frameHeight(panel) + 1;
+    if (sizeStale) Object.assign(drawn, { width: box.clientWidth, height: STRIP + frameHeight(panel) + 1 });
+    const { width, height } = drawn;
     const x = (t) => ((t - view.from) / (view.to - view.from)) * width;
-    if (baseStale) {
-      box.style.height = `${height}px`;
+    if (sizeStale) box.style.height = `${height}px`;
+    if (viewStale) {
       const context = sizeCanvas(base, width, height);
       drawBlocks(context, panel, view, width, colours);
       drawFrame(context, panel, x, width, colours);
