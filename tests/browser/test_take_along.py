@@ -93,6 +93,34 @@ def test_the_file_opens_where_the_walk_stood_and_plays(
     expect(exported).to_have_attribute("data-clock", "steps")
 
 
+def look_at_chip(player: Locator) -> str:
+    """Opens the first tile on the chip by keyboard; what the panel says of it and of the step."""
+    surface = player.locator(".pick-surface").nth(1)
+    surface.focus()
+    surface.press("Enter")
+    panel = player.locator(".inspector")
+    expect(panel.locator(".near table")).to_be_visible()
+    parts = [panel.locator(each).inner_text() for each in ("h2", ".near table", ".arithmetic")]
+    return "\n".join(parts)
+
+
+def test_the_file_keeps_the_numbers_of_the_step_it_was_taken_at(
+    page: Page, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    player = open_app(page, "n=300&walk=flash_v2&beside=none&step=6")
+    page.locator(".st-key-fa-take button").first.click()
+    page.locator(".st-key-take-kept").get_by_role("button").click()
+    page.get_by_role("option", name="tiles on the chip at this step", exact=True).click()
+    page.keyboard.press("Escape")
+    wait_ready(page)
+    alone = new_page(offline=True)
+    alone.goto(take(page, "one HTML file", tmp_path / "walk.html").as_uri())
+    exported = alone.locator(".fa-player")
+    assert look_at_chip(exported) == look_at_chip(player)
+    alone.keyboard.press("End")
+    expect(exported.locator(".inspector .absent")).to_contain_text("steps 6–6")
+
+
 def test_tables_hold_every_step_of_both_walks(page: Page, tmp_path: Path) -> None:
     player = open_app(page, "n=300&clock=steps")
     file = take(page, "Every step as CSV", tmp_path / "steps.csv")

@@ -6,6 +6,7 @@ import { FASTEST_TWEEN, indexOfSpeed, speedsFor } from "./speeds.js";
 import { captionOf } from "./caption.js";
 import { createCode } from "./code.js";
 import { createInspector } from "./inspector.js";
+import { keptAnswer } from "./kept.js";
 import { createLedger } from "./ledger.js";
 import { createPicker, tileInSlot } from "./pick.js";
 import { createPictureButtons } from "./picture.js";
@@ -292,7 +293,8 @@ export function render(root, data, report) {
     root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before, carryOn, ask });
   };
   const asks = (question) => window.dispatchEvent(new CustomEvent("fa-ask", { detail: question }));
-  const ask = data.host === PAGE ? asks : undefined;
+  const looksUp = (question) => queueMicrotask(() => root.player.answer(keptAnswer(data.kept, question)));
+  const ask = data.host === PAGE ? asks : data.kept && looksUp;
   const changeClock = (clock) => {
     report("clock", clock);
     start(clock);

@@ -12,16 +12,20 @@ import segno
 import streamlit as st
 
 from pages.shared.address import write_address
+from pages.shared.cached import cached_checkpoints
 from pages.shared.frame import Page
+from pages.shared.tile_movement.kept_values import kept_values, position_on
 from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.settings import TileSettings, clock_of, problem_of, shown_walks, time_of
 from simulator.gpu import gpu_named
+from viz.player.arithmetic import MemoryAt
 from viz.player.scene import Walk
 from viz.player.standalone import FileText, standalone_html
 from viz.player.trace_file import traces_csv, traces_json
 
 PUBLIC_ADDRESS = "FLASH_PUBLIC_ADDRESS"  # environment variable: where others reach this app
 NOTES = 2
+KEPT_STEPS = (0, 1, 4)
 
 
 def draw_take_along(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> None:
@@ -30,7 +34,9 @@ def draw_take_along(page: Page, settings: TileSettings, walks: Sequence[Walk]) -
     traces = [walk.trace for walk in walks]
     link = link_to_state(page, settings)
     with st.popover(page.text("tiles.take.open"), icon=":material/download:"):
-        _draw_file(page, "html", partial(walk_file, page, settings, walks), _file_name(settings), "text/html")
+        kept = _choose_kept(page)
+        make_file = partial(walk_file, page, settings, walks, kept)
+        _draw_file(page, "html", make_file, _file_name(settings), "text/html")
         st.caption(page.text("tiles.take.html.note"))
         _draw_file(page, "json", partial(traces_json, traces, gpu), _file_name(settings), "application/json")
         _draw_file(page, "csv", partial(traces_csv, traces, gpu), _file_name(settings), "text/csv")
@@ -54,8 +60,8 @@ def public_address() -> str:
     return address
 
 
-def walk_file(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> str:
-    """The walks as one HTML file that stands where the page stands."""
+def walk_file(page: Page, settings: TileSettings, walks: Sequence[Walk], kept_steps: int = 0) -> str:
+    """The walks as one HTML file that stands where the page stands, with the numbers of some steps."""
     gpu = gpu_named(settings.gpu)
     data = player_data(
         page.text,
@@ -67,9 +73,31 @@ def walk_file(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> str:
         language=page.language,
         host=Host.FILE,
     )
+    if kept_steps:
+        positions = [position_on(data["clock"], data["time"], walk.trace, gpu) for walk in walks]
+        replayed = [(walk.trace, _memory_of(walk)) for walk in walks]
+        data["kept"] = kept_values(page.text, replayed, positions, kept_steps)
     return standalone_html(
         data, _file_text(page, settings), link=link_to_state(page, settings) if public_address() else ""
     )
+
+
+def _memory_of(walk: Walk) -> MemoryAt | None:
+    trace = walk.trace
+    if walk.numbers is None:
+        return None
+    return cached_checkpoints(trace.algorithm.name, trace.shape, trace.tile).at
+
+
+def _choose_kept(page: Page) -> int:
+    """How many steps' numbers the file keeps, from where the walks stand."""
+    names = {0: page.text("tiles.take.kept.none"), 1: page.text("tiles.take.kept.one")} | {
+        steps: page.text("tiles.take.kept.some", steps=steps) for steps in KEPT_STEPS[2:]
+    }
+    chosen: int = st.selectbox(
+        page.text("tiles.take.kept"), KEPT_STEPS, format_func=names.__getitem__, key="take-kept"
+    )
+    return chosen
 
 
 def _file_text(page: Page, settings: TileSettings) -> FileText:
