@@ -64,11 +64,12 @@ def _attention(*, gradients: bool) -> Prepare:
     """The one call as a user of it has it; what gradients need is kept, and none is taken."""
 
     def prepare(inputs: Inputs) -> Prepared:
+        shape = inputs.shape
         tensors = [t.detach().requires_grad_(gradients) for t in (inputs.q, inputs.k, inputs.v)]
 
         def call() -> tuple[Tensor, ...]:
             with torch.set_grad_enabled(gradients):
-                return attention(*tensors, causal=inputs.shape.causal, return_lse=True)
+                return attention(*tensors, causal=shape.causal, window=shape.window, return_lse=True)
 
         return Prepared(call, OUTPUT, "attention()", capturable=not gradients)
 
@@ -89,11 +90,12 @@ def prepare_backward(
 
 def _both(inputs: Inputs) -> Prepared:
     """The one differentiable call and autograd, as a user of it has them."""
+    shape = inputs.shape
     leaves = [tensor.detach().requires_grad_() for tensor in (inputs.q, inputs.k, inputs.v)]
 
     def call() -> tuple[Tensor, ...]:
         with torch.enable_grad():
-            out = attention(*leaves, causal=inputs.shape.causal, implementation="flash_v2")
+            out = attention(*leaves, causal=shape.causal, window=shape.window, implementation="flash_v2")
         return torch.autograd.grad(out, leaves, inputs.dout)
 
     return Prepared(call, GRADIENTS, "attention() and autograd", capturable=False)

@@ -207,7 +207,7 @@ def test_one_wrong_gradient_is_red_by_its_name(monkeypatch, wrong):
 def test_a_window_is_everyones():
     """Hard case C11: each sees its own place and the keys before it, five in all."""
     shape = AttentionShape(17, 17, 16, causal=True, window=5)
-    for direction in ("forward", "backward"):
+    for direction in ("forward", "backward", "both"):
         for result in measured(
             ("flash_v2", "math"), session_with(rounds=1), direction=direction, shape=shape
         ):
