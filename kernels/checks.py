@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from math import e, isfinite, log2, sqrt
 
 import torch
@@ -41,7 +41,7 @@ def problem_of(
                 f"{name} must not require a gradient here: use kernels.attention, or torch.no_grad"
             )
     _check_dtype(q, float8=float8)
-    batch, kv_heads, key_len, head_dim = k.shape
+    batch, _, key_len, head_dim = k.shape
     if v.shape != k.shape:
         raise ValueError(f"v must have the shape of k {tuple(k.shape)}, got {tuple(v.shape)}")
     if (q.shape[0], q.shape[3]) != (batch, head_dim):
@@ -54,21 +54,31 @@ def problem_of(
             "v must have its keys adjacent in float8_e4m3fn, stride 1 along its length "
             f"(checks.with_keys_adjacent makes it so), got {v.stride(2)}"
         )
+    return _shape_of(q.shape, k.shape, q.element_size(), causal, window)
+
+
+@lru_cache(maxsize=1024)  # a model poses few, again and again, and the host's time at each call counts
+def _shape_of(
+    q_shape: torch.Size, k_shape: torch.Size, element_bytes: int, causal: bool, window: int | None
+) -> AttentionShape:
+    batch, query_heads, query_len, head_dim = q_shape
     return AttentionShape(
-        query_len=q.shape[2],
-        key_len=key_len,
+        query_len=query_len,
+        key_len=k_shape[2],
         head_dim=head_dim,
         causal=causal,
         batch=batch,
-        query_heads=q.shape[1],
-        kv_heads=kv_heads,
-        element_bytes=q.element_size(),
+        query_heads=query_heads,
+        kv_heads=k_shape[1],
+        element_bytes=element_bytes,
         window=window,
     )
 
 
 def _check_dtype(q: Tensor, *, float8: bool) -> None:
     """Raises ValueError unless the kernels, and the device, can compute in the dtype of q."""
+    if q.dtype == torch.float16 or q.dtype == torch.float32:
+        return
     name, interpreted = _plain(q.dtype), _interprets(q.device)
     if q.dtype not in (*_DTYPES, torch.float64, _FLOAT8) or (q.dtype == _FLOAT8 and not float8):
         raise ValueError(

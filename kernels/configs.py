@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
 
 from simulator.problem import AttentionShape
@@ -61,19 +62,23 @@ def forward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     if shape.element_bytes == 1:
         return _FLOAT8_CONFIGS
     return (
-        _float32_configs(columns) if shape.element_bytes >= 4 else _float16_configs(columns, shape.query_len)
+        _float32_configs(columns)
+        if shape.element_bytes >= 4
+        else _float16_configs(columns, shape.query_len >= _LONG)
     )
 
 
-def _float16_configs(columns: int, query_len: int) -> tuple[KernelConfig, ...]:
+@cache
+def _float16_configs(columns: int, is_long: bool) -> tuple[KernelConfig, ...]:
     smaller = KernelConfig(64, 64, 4, 2), KernelConfig(64, 32, 4, 2), KernelConfig(32, 32, 4, 1)
     if columns > 128:
         return KernelConfig(128, 64, 8, 2), *smaller
-    if columns > 64 and query_len >= _LONG:
+    if columns > 64 and is_long:
         return KernelConfig(128, 128, 8, 3), KernelConfig(64, 64, 4, 3), *smaller
     return KernelConfig(64, 64, 4, 3), *smaller
 
 
+@cache
 def _float32_configs(columns: int) -> tuple[KernelConfig, ...]:
     smaller = KernelConfig(16, 32, 4, 1), KernelConfig(16, 16, 4, 1)
     if columns > 128:
