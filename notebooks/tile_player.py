@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import anywidget
 import traitlets
 
 from pages.shared.catalogue import LANGUAGES, translate
+from pages.shared.tile_movement.inspector import answer, read_question
 from pages.shared.tile_movement.player_data import BYTES, CLOCKS, STEPS, Host, player_data
 from simulator import Trace
 from simulator.gpu import gpu_named
 from viz.packing import pack_data, script_of, style_of
 from viz.player import ASSET
+from viz.player.arithmetic import MemoryAt
+from viz.player.example import checkpoints_of
 from viz.player.scene import walk_of
 from viz.script import EXPORT
 from viz.theme import DARK, LIGHT, css_variables
@@ -28,13 +32,19 @@ export default {
     const draw = () => {
       const { buffer, byteOffset, byteLength } = model.get("payload");
       render(root, unpackData(new Uint8Array(buffer, byteOffset, byteLength)), (name, value) => {
+        if (name === "question") return model.send(value);
         model.set(name === "clock" ? "clock" : "place", value);
         model.save_changes();
       });
     };
+    const hear = (answer) => root.player.answer(answer);
     model.on("change:payload", draw);
+    model.on("msg:custom", hear);
     draw();
-    return () => model.off("change:payload", draw);
+    return () => {
+      model.off("change:payload", draw);
+      model.off("msg:custom", hear);
+    };
   },
 };
 """
@@ -76,9 +86,12 @@ class TilePlayer(anywidget.AnyWidget):
         clock = clock or (BYTES if len(traces) == 2 else STEPS)
         if clock not in clocks:
             raise ValueError(f"clock must be one of {', '.join(clocks)}, got {clock}")
+        self._memories: dict[int, MemoryAt] = {}
+        self._say = partial(translate, language)
+        self._walks = [walk_of(trace) for trace in traces]
         data = player_data(
-            partial(translate, language),
-            [walk_of(trace) for trace in traces],
+            self._say,
+            self._walks,
             gpu_named(gpu),
             clock=clock,
             time=place,
@@ -87,3 +100,17 @@ class TilePlayer(anywidget.AnyWidget):
             host=Host.NOTEBOOK,
         )
         super().__init__(payload=pack_data(data), clock=clock, place=place)
+        self.on_msg(self._answer)
+
+    def _answer(self, _: object, asked: dict[str, Any], buffers: object) -> None:
+        """Sends what is in a tile to the player that asked."""
+        question = read_question(asked, [walk.trace for walk in self._walks])
+        trace = self._walks[question.walk].trace
+        self.send(answer(self._say, trace, self._memory_of(question.walk), question))
+
+    def _memory_of(self, walk: int) -> MemoryAt | None:
+        if self._walks[walk].numbers is None:
+            return None
+        if walk not in self._memories:
+            self._memories[walk] = checkpoints_of(self._walks[walk].trace).at
+        return self._memories[walk]

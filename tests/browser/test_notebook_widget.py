@@ -17,7 +17,8 @@ FRONT_END = """async ([script, style, payload]) => {
     get: (name) => held[name],
     set: (name, value) => (held[name] = value),
     save_changes: () => window.saved.push([held.clock, held.place]),
-    on() {}, off() {},
+    send: (question) => (window.asked = question),
+    on: (name, act) => (window.heard = { ...window.heard, [name]: act }), off() {},
   };
   document.head.append(Object.assign(document.createElement("style"), { textContent: style }));
   const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
@@ -48,6 +49,18 @@ def test_the_widget_draws_plays_and_tells_the_kernel_where_it_stands(page: Page)
     page.wait_for_function("end => window.saved.some(([, place]) => place === end)", arg=end)
     player.locator(".clock select").select_option("time")
     page.wait_for_function("() => window.saved.some(([clock]) => clock === 'time')")
+
+
+def test_a_tile_asks_the_kernel_and_shows_what_it_answers(page: Page) -> None:
+    player = show_widget(page)
+    player.locator("[data-action=on]").click()
+    player.locator(".pick-surface").first.click(position={"x": 100, "y": 100})
+    question = page.wait_for_function("() => window.asked").json_value()
+    told = {"id": question["id"], "tensor": 0, "title": "told", "kind": "", "place": "", "address": ""}
+    told |= {"absent": "by the kernel", "goTo": None, "heading": "", "rows": None, "row": 0}
+    told |= {"lines": [], "notes": []}
+    page.evaluate("told => window.heard['msg:custom'](told)", told)
+    expect(player.locator(".inspector .absent")).to_have_text("by the kernel")
 
 
 def test_keys_act_only_inside_the_widget(page: Page) -> None:

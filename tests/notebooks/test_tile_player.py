@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from struct import unpack_from
 from typing import Any
 
 import pytest
 
 from notebooks.tile_player import TilePlayer
+from pages.shared.catalogue import translate
+from pages.shared.tile_movement.inspector import answer, read_question
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2, trace_standard, traffic_of
+from viz.player.example import checkpoints_of
 
 SHAPE, TILE = AttentionShape(100, 65, 17), TileShape(16, 16)
 V1, V2 = trace_flash_v1(SHAPE, TILE), trace_flash_v2(SHAPE, TILE)
@@ -33,6 +37,18 @@ def test_one_trace_runs_in_steps_and_may_start_anywhere_and_speak_chinese() -> N
     data = told(player)
     assert (player.clock, player.place, data["time"]) == ("steps", 7, 7)
     assert data["walks"][0]["name"] == "V2 前向"
+
+
+def test_a_question_about_a_tile_is_answered_as_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    player = TilePlayer(V1, V2)
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(player, "send", sent.append)
+    asked: dict[str, Any] = {"walk": 1, "step": 6, "tensor": 0, "queryTile": 0, "keyTile": -1, "onChip": True}
+    asked |= {"row": 2, "key": None, "channel": 3, "id": 9}
+    player._handle_custom_msg(asked, [])
+    question = read_question(asked, [V1, V2])
+    assert sent == [answer(partial(translate, "en"), V2, checkpoints_of(V2).at, question)]
+    assert sent[0]["id"] == 9
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import { createTransport } from "./transport.js";
 import { bindKeys } from "./keys.js";
 
 const REDUCED_STOPS_PER_S = 4;
-const [PAGE, NOTEBOOK] = ["page", "notebook"]; // hosts that differ from others
+const [PAGE, FILE, NOTEBOOK] = ["page", "file", "notebook"]; // hosts
 const LONGEST_FRAME_MS = 100; // a tab that was hidden does not leap
 const REPORT_AFTER_MS = 400;
 const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a place is reported on each clock
@@ -292,9 +292,12 @@ export function render(root, data, report) {
     const name = PLACE_NAMES[clock];
     root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before, carryOn, ask });
   };
-  const asks = (question) => window.dispatchEvent(new CustomEvent("fa-ask", { detail: question }));
-  const looksUp = (question) => queueMicrotask(() => root.player.answer(keptAnswer(data.kept, question)));
-  const ask = data.host === PAGE ? asks : data.kept && looksUp;
+  const asking = {
+    [PAGE]: (question) => window.dispatchEvent(new CustomEvent("fa-ask", { detail: question })),
+    [NOTEBOOK]: (question) => report("question", question),
+    [FILE]: data.kept && ((question) => queueMicrotask(() => root.player.answer(keptAnswer(data.kept, question)))),
+  };
+  const ask = asking[data.host];
   const changeClock = (clock) => {
     report("clock", clock);
     start(clock);

@@ -32,7 +32,7 @@ STEPS, BYTES, TIME = CLOCKS = ("steps", "bytes", "time")  # what time can run in
 
 
 class Host(StrEnum):
-    """Who shows the player. A page leaves it all keys and answers its questions; a file answers none."""
+    """Who shows the player. A page and a notebook answer its questions, a file knows the answers it keeps."""
 
     PAGE = "page"
     FILE = "file"
