@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.problem import crosses_mask, key_tile_range
+from simulator.algorithms.flash_v1_backward import INIT_BLOCK
+from simulator.problem import crosses_mask, key_tile_range, query_tile_count
 from simulator.trace import StepKind, Tensor, Trace
 
 # What a caption may name, besides the name of the walk. Subscripts are for the index of a tile: Q₉.
@@ -15,6 +16,9 @@ PLACEHOLDERS = (
     "walk", "q", "k", "q_sub", "k_sub", "bytes", "first_query", "last_query",
     "first_key", "last_key", "last_key_tile", "next_key_tile", "head_dim",
 )  # fmt: skip
+
+# Where one sentence does not do for all steps of a kind and tensor.
+VARIANTS = ("", "start", "first", "again", "last", "masked", "hidden", "delta", "merge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,52 +37,68 @@ def caption_key(algorithm: str, kind: StepKind, tensor: Tensor, variant: str = "
 
 def captions_of(trace: Trace) -> Captions:
     """The caption of every step."""
-    variants = _variants(trace)
-    numbers: dict[str, int] = {}
-    of_step = np.empty(len(trace), dtype=np.uint8)
-    for index, (kind, tensor) in enumerate(zip(trace.steps.kind, trace.steps.tensor, strict=True)):
-        key = caption_key(trace.algorithm.name, StepKind(kind), Tensor(tensor), variants.get(index, ""))
-        of_step[index] = numbers.setdefault(key, len(numbers))
-    return Captions(tuple(numbers), of_step)
+    steps, variant = trace.steps, _variants(trace)
+    code = (steps.kind.astype(np.int64) * len(Tensor) + steps.tensor) * len(VARIANTS) + variant
+    codes, of_step = np.unique(code, return_inverse=True)
+    keys = []
+    for each in codes.tolist():
+        work, number = divmod(each, len(VARIANTS))
+        kind, tensor = divmod(work, len(Tensor))
+        keys.append(caption_key(trace.algorithm.name, StepKind(kind), Tensor(tensor), VARIANTS[number]))
+    return Captions(tuple(keys), of_step.astype(np.uint8))
 
 
-def _variants(trace: Trace) -> dict[int, str]:
-    variants = _mask_variants(trace)
-    if trace.algorithm.name == "flash_v1":
-        variants |= _round_trip_variants(trace)
-    return variants
+def _variants(trace: Trace) -> NDArray[np.int64]:
+    """Index into VARIANTS of each step."""
+    variant = np.zeros(len(trace), dtype=np.int64)
+    _tell_mask(trace, variant)
+    steps, name = trace.steps, trace.algorithm.name
+    if name == "flash_v1":
+        _tell_round_trips(trace, variant, (Tensor.OUTPUT, Tensor.STATISTICS))
+    elif name == "flash_v1_backward":
+        _tell_round_trips(trace, variant, (Tensor.QUERY_GRADIENT,))
+        starts = (steps.block == INIT_BLOCK) & (steps.tensor != Tensor.QUERY_GRADIENT)
+        variant[starts] = VARIANTS.index("start")
+    elif name == "flash_v2_backward":
+        of_delta = (steps.tensor == Tensor.OUTPUT_GRADIENT) & (steps.key_tile < 0)
+        variant[of_delta] = VARIANTS.index("delta")
+    elif name == "flash_decoding":
+        starts = np.flatnonzero(steps.kind == StepKind.INIT)
+        merges = steps.tensor[starts + 1] == Tensor.PARTIAL_OUTPUT  # what comes next tells which kernel it is
+        of_merge = merges & (steps.kind[starts + 1] == StepKind.LOAD)
+        variant[starts[of_merge]] = VARIANTS.index("merge")
+    return variant
 
 
-def _mask_variants(trace: Trace) -> dict[int, str]:
+def _tell_mask(trace: Trace, variant: NDArray[np.int64]) -> None:
     """Scores of a pair that crosses the mask, or lies behind it altogether."""
     steps, shape, tile = trace.steps, trace.shape, trace.tile
     if not shape.causal:
-        return {}
-    variants = {}
-    for index in np.flatnonzero(steps.kind == StepKind.SCORES):
-        query_tile, key_tile = int(steps.query_tile[index]), int(steps.key_tile[index])
-        if key_tile not in key_tile_range(shape, tile, query_tile):
-            variants[int(index)] = "hidden"
+        return
+    tiles = query_tile_count(shape, tile)
+    seen = [key_tile_range(shape, tile, query_tile) for query_tile in range(tiles)]
+    for index in np.flatnonzero(steps.kind == StepKind.SCORES).tolist():
+        query_tile, key_tile = int(steps.query_tile[index]) % tiles, int(steps.key_tile[index])
+        if key_tile not in seen[query_tile]:
+            variant[index] = VARIANTS.index("hidden")
         elif crosses_mask(shape, tile, query_tile, key_tile):
-            variants[int(index)] = "masked"
-    return variants
+            variant[index] = VARIANTS.index("masked")
 
 
-def _round_trip_variants(trace: Trace) -> dict[int, str]:
-    """V1 carries O and its statistics in and out: the start, once more, or for the last time."""
+def _tell_round_trips(trace: Trace, variant: NDArray[np.int64], tensors: tuple[Tensor, ...]) -> None:
+    """V1 carries what it accumulates in and out: the start, once more, or for the last time."""
     steps = trace.steps
-    variants = {}
-    for tensor in (Tensor.OUTPUT, Tensor.STATISTICS):
+    for tensor in tensors:
         moves = np.flatnonzero((steps.tensor == tensor) & (steps.kind <= StepKind.STORE))
         last_load = {int(steps.query_tile[i]): int(i) for i in moves if steps.kind[i] == StepKind.LOAD}
         loaded: set[int] = set()
         for index in moves.tolist():
             query_tile = int(steps.query_tile[index])
             if steps.kind[index] == StepKind.LOAD:
-                variants[index] = "again" if query_tile in loaded else "first"
+                told = "again" if query_tile in loaded else "first"
                 loaded.add(query_tile)
             elif steps.key_tile[index] < 0:
-                variants[index] = "start"
+                told = "start"
             else:
-                variants[index] = "again" if last_load[query_tile] > index else "last"
-    return variants
+                told = "again" if last_load[query_tile] > index else "last"
+            variant[index] = VARIANTS.index(told)

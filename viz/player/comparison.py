@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.algorithms.flash_decoding import packed_heads
 from simulator.problem import AttentionShape, TileShape
 from simulator.trace import Trace
 from simulator.traffic import traffic_of
@@ -42,12 +43,19 @@ class Comparison:
 
 
 def compare_traces(left: Trace, right: Trace) -> Comparison:
-    """The traffic of two traces of one problem. Raises ValueError where shape or tile differ."""
-    if (left.shape, left.tile) != (right.shape, right.tile):
+    """The traffic of two traces of one problem. Raises ValueError where shape or tile differ.
+
+    Heads that decoding packs as rows of one tile are the same problem as heads one after the other.
+    """
+    if _problem_of(left) != _problem_of(right):
         problem, other = (f"{trace.shape} in {trace.tile}" for trace in (left, right))
         raise ValueError(f"right must walk the problem of left, {problem}, got {other}")
     sides = [(traffic_of(trace).moved_bytes, trace.algorithm.name) for trace in (left, right)]
     return _comparison(sides)
+
+
+def _problem_of(trace: Trace) -> tuple[AttentionShape, TileShape]:
+    return packed_heads(trace.shape), trace.tile
 
 
 def counter_examples(trace: Trace) -> list[Comparison]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.checkpoints import Checkpoints
-from simulator.problem import AttentionShape
-from simulator.reference import attention, default_scale
-from simulator.trace import Trace
+from simulator.problem import AttentionShape, heads_per_kv
+from simulator.reference import Gradients, attention, attention_gradients, default_scale
+from simulator.trace import Tensor, Trace
 
 SEED = 0
 ORACLE_ROWS = 256  # of queries at a time, so that float64 scores stay small
@@ -23,22 +23,56 @@ Array = NDArray[np.float64]
 class Example:
     """One problem in float64. Shared by all who look at it: never written to."""
 
-    q: Array  # [query_len, d]
+    q: Array  # [heads that share K and V * query_len, d]
     k: Array  # [key_len, d]
     v: Array  # [key_len, d]
-    output: Array  # [query_len, d], attention computed in one piece
+    output: Array  # as q: attention of each head computed in one piece
 
 
 @lru_cache(maxsize=4)  # two walks of one problem stand side by side
 def example_of(shape: AttentionShape, largest_score: float | None = None) -> Example:
     """Standard normal Q, K, V drawn with `SEED`; with `largest_score`, Q is scaled so that it is reached."""
     generator = np.random.default_rng(SEED)
-    q = generator.standard_normal((shape.query_len, shape.head_dim))
+    q = generator.standard_normal((heads_per_kv(shape) * shape.query_len, shape.head_dim))
     k = generator.standard_normal((shape.key_len, shape.head_dim))
     v = generator.standard_normal((shape.key_len, shape.head_dim))
     if largest_score is not None:
         q *= largest_score / (np.abs(q @ k.T).max() * default_scale(shape.head_dim))
-    return Example(q, k, v, _attention_in_blocks(shape, q, k, v))
+    heads = np.split(q, heads_per_kv(shape))
+    return Example(q, k, v, np.concatenate([_attention_in_blocks(shape, head, k, v) for head in heads]))
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardExample:
+    """The gradient that reaches the output of an example, and what must come of it."""
+
+    d_output: Array  # as q
+    gradients: Gradients  # each head's dQ; dK and dV summed over the heads
+
+
+@lru_cache(maxsize=4)
+def backward_example_of(shape: AttentionShape) -> BackwardExample:
+    """A standard normal dO beside the problem of `example_of`."""
+    example, heads = example_of(shape), heads_per_kv(shape)
+    d_output = np.random.default_rng(SEED + 1).standard_normal(example.q.shape)
+    each = [
+        attention_gradients(q, example.k, example.v, head, causal=shape.causal, window=shape.window)
+        for q, head in zip(np.split(example.q, heads), np.split(d_output, heads), strict=True)
+    ]
+    return BackwardExample(
+        d_output,
+        Gradients(
+            np.concatenate([gradients.query for gradients in each]),
+            np.sum([gradients.key for gradients in each], axis=0),
+            np.sum([gradients.value for gradients in each], axis=0),
+        ),
+    )
+
+
+def upstream_of(trace: Trace) -> Array | None:
+    """dO of a backward walk's example; None for a forward walk."""
+    backward = Tensor.OUTPUT_GRADIENT in trace.algorithm.slots
+    return backward_example_of(trace.shape).d_output if backward else None
 
 
 def _attention_in_blocks(shape: AttentionShape, q: Array, k: Array, v: Array) -> Array:
@@ -57,4 +91,4 @@ def _attention_in_blocks(shape: AttentionShape, q: Array, k: Array, v: Array) ->
 def checkpoints_of(trace: Trace) -> Checkpoints:
     """The contents of memory after any step of a walk on its example."""
     example = example_of(trace.shape)
-    return Checkpoints(trace, example.q, example.k, example.v)
+    return Checkpoints(trace, example.q, example.k, example.v, d_output=upstream_of(trace))

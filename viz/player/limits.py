@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import ceil, sqrt
 
-from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
+from simulator.problem import AttentionShape, TileShape, heads_per_kv, key_tile_count, query_tile_count
 from simulator.trace import Trace
 
 MAX_TILE_PAIRS = 4_096  # 64 by 64: a map whose cells can be seen, and at most 33,000 steps
@@ -27,8 +26,8 @@ class TooManyTilePairsError(ValueError):
 
 
 def tile_pairs(shape: AttentionShape, tile: TileShape) -> int:
-    """Cells of the score map, skipped ones included."""
-    return query_tile_count(shape, tile) * key_tile_count(shape, tile)
+    """Cells of the score map of all heads that share K and V, skipped ones included."""
+    return heads_per_kv(shape) * query_tile_count(shape, tile) * key_tile_count(shape, tile)
 
 
 def require_showable(shape: AttentionShape, tile: TileShape) -> None:
@@ -49,7 +48,7 @@ def nearest_larger_tile(shape: AttentionShape, tile: TileShape) -> TileShape:
 
 def shared_bytes_needed(make_trace: MakeTrace, shape: AttentionShape, tile: TileShape) -> int:
     """Shared memory at the fullest moment of one whole tile pair, read off its trace."""
-    pair = replace(shape, query_len=tile.query_rows, key_len=tile.key_rows, causal=False)
+    pair = AttentionShape(tile.query_rows, tile.key_rows, shape.head_dim, element_bytes=shape.element_bytes)
     return int(make_trace(pair, tile).steps.shared_bytes.max())
 
 

@@ -7,42 +7,55 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.problem import heads_per_kv
 from simulator.replay import MemoryState, replay_steps
 from simulator.trace import Step, StepKind, Tensor, Trace
-from viz.player.example import example_of
+from viz.player.example import backward_example_of, example_of, upstream_of
 
 SHOWN_ROWS = 3  # of each query tile
 MAX_SCORES = 2**22  # a longer problem is not replayed: 2,048 queries by 2,048 keys
+UPDATES = (StepKind.SOFTMAX, StepKind.MERGE)  # what changes m and l
+BEFORE_UPDATE = (StepKind.SCORES, StepKind.INIT)  # what they still were the old ones after
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """What the replay of a walk found."""
 
-    rows: NDArray[
-        np.float32
-    ]  # [softmax steps, SHOWN_ROWS, 3]: m, l, rescale after each; NaN past the last row
-    largest_difference: float  # from attention computed in one piece in float64
+    # [steps that change m and l, SHOWN_ROWS, 3]: m, l, rescale after each; NaN past the last row
+    rows: NDArray[np.float32]
+    largest_difference: float  # from attention, or its gradients, computed in one piece in float64
 
 
 def numbers_of(trace: Trace) -> Numbers | None:
     """Replay the walk on standard normal Q, K, V of `example_of`; None where the problem is too large."""
     shape = trace.shape
-    if shape.query_len * shape.key_len > MAX_SCORES:
+    if heads_per_kv(shape) * shape.query_len * shape.key_len > MAX_SCORES:
         return None
     example = example_of(shape)
     rows: list[NDArray[np.float32]] = []
     before = np.empty(0)
-    output = np.empty(0)
-    for step, memory in replay_steps(trace, example.q, example.k, example.v):
-        if Tensor.STATISTICS in trace.algorithm.slots:
-            if step.kind == StepKind.SOFTMAX:
-                rows.append(_row_numbers(memory, step, before))
-            elif step.kind == StepKind.SCORES:
-                before = _statistics(memory, step)[:, 0].copy()
-        output = memory.output
-    difference = np.abs(output - example.output).max()
+    hbm: dict[Tensor, NDArray[np.float64]] = {}
+    for step, memory in replay_steps(trace, example.q, example.k, example.v, d_output=upstream_of(trace)):
+        if step.kind in BEFORE_UPDATE and Tensor.STATISTICS in trace.algorithm.slots:
+            before = _statistics(memory, step)[:, 0].copy()
+        elif step.kind in UPDATES and Tensor.STATISTICS in trace.algorithm.slots:
+            rows.append(_row_numbers(memory, step, before))
+            before = _statistics(memory, step)[:, 0].copy()
+        hbm = memory.hbm
+    difference = max(np.abs(hbm[tensor] - exact).max() for tensor, exact in _exact_results(trace).items())
     return Numbers(np.array(rows, dtype=np.float32).reshape(-1, SHOWN_ROWS, 3), float(difference))
+
+
+def _exact_results(trace: Trace) -> dict[Tensor, NDArray[np.float64]]:
+    if Tensor.OUTPUT_GRADIENT not in trace.algorithm.slots:
+        return {Tensor.OUTPUT: example_of(trace.shape).output}
+    exact = backward_example_of(trace.shape).gradients
+    return {
+        Tensor.QUERY_GRADIENT: exact.query,
+        Tensor.KEY_GRADIENT: exact.key,
+        Tensor.VALUE_GRADIENT: exact.value,
+    }
 
 
 def _statistics(memory: MemoryState, step: Step) -> NDArray[np.float64]:

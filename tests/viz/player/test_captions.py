@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from string import Formatter
 
 import pytest
 from babel.messages.pofile import read_po
 
-from simulator import AttentionShape, TileShape, Trace, trace_flash_v1, trace_flash_v2, trace_standard
-from simulator.trace import StepKind
+from simulator import (
+    AttentionShape,
+    TileShape,
+    Trace,
+    trace_flash_decoding,
+    trace_flash_v1,
+    trace_flash_v1_backward,
+    trace_flash_v2,
+    trace_flash_v2_backward,
+    trace_standard,
+)
+from simulator.trace import StepKind, Tensor
 from viz.player.captions import PLACEHOLDERS, captions_of
 from viz.player.limits import MakeTrace
 from viz.player.texts import TEXT_NAMES, TEXT_PLACEHOLDERS
@@ -20,13 +31,23 @@ SHAPES = [
     AttentionShape(100, 65, 16, causal=True),
     AttentionShape(65, 100, 16, causal=True),
 ]
+MAKERS = [
+    trace_standard,
+    trace_flash_v1,
+    trace_flash_v2,
+    partial(trace_flash_decoding, splits=3),
+    trace_flash_v1_backward,
+    trace_flash_v2_backward,
+]
 
 
 def catalogue(language: str) -> dict[str, str]:
-    with (LOCALES / language / "tile_movement.po").open("rb") as file:
-        return {
-            str(message.id): str(message.string) for message in read_po(file, locale=language) if message.id
-        }
+    texts = {}
+    for name in ("tile_movement.po", "tile_walks.po"):
+        with (LOCALES / language / name).open("rb") as file:
+            messages = read_po(file, locale=language)
+        texts |= {str(message.id): str(message.string) for message in messages if message.id}
+    return texts
 
 
 def placeholders(template: str) -> set[str]:
@@ -35,7 +56,7 @@ def placeholders(template: str) -> set[str]:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("make_trace", [trace_standard, trace_flash_v1, trace_flash_v2])
+@pytest.mark.parametrize("make_trace", MAKERS)
 def test_every_caption_is_in_the_catalogue(
     make_trace: MakeTrace, shape: AttentionShape, language: str
 ) -> None:
@@ -72,13 +93,22 @@ def later_loads(trace: Trace, index: int) -> list[int]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("make_trace", "carried"),
+    [
+        (trace_flash_v1, (Tensor.OUTPUT, Tensor.STATISTICS)),
+        (trace_flash_v1_backward, (Tensor.QUERY_GRADIENT,)),
+    ],
+)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_v1_says_will_read_again_exactly_where_it_does(shape: AttentionShape) -> None:
-    trace = trace_flash_v1(shape, TileShape(16, 32))
+def test_v1_says_will_read_again_exactly_where_it_does(
+    shape: AttentionShape, make_trace: MakeTrace, carried: tuple[Tensor, ...]
+) -> None:
+    trace = make_trace(shape, TileShape(16, 32))
     captions = captions_of(trace)
     for step in trace:
         variant = captions.keys[captions.of_step[step.index]].rpartition(".")[2]
-        if step.kind != StepKind.STORE:
+        if step.kind != StepKind.STORE or step.tensor not in carried:
             continue
         if variant == "again":
             assert later_loads(trace, step.index)[0] == step.key_tile + 1
