@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
+from pages.shared.blocks_on_sms.occupancy import draw_occupancy
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
 from pages.shared.blocks_on_sms.recordings import shown_placements
 from pages.shared.blocks_on_sms.resolve import resolve
 from pages.shared.blocks_on_sms.runs import cuts_of, model_runs
-from pages.shared.blocks_on_sms.settings import MEASURED, Settings, gpu_of, shape_of
+from pages.shared.blocks_on_sms.settings import MEASURED, SIZES, WHAT_IF, Settings, gpu_of, shape_of
+from pages.shared.blocks_on_sms.sizes import draw_sizes
 from pages.shared.blocks_on_sms.strip import draw_controls
 from pages.shared.blocks_on_sms.words import assumptions, fitted_assumptions, measured_notice, model_notice
 from pages.shared.cards import draw_cards, draw_points
@@ -25,17 +27,23 @@ def draw_page() -> None:
     page.title("sms.title", "sms.lead")
     controls = open_controls(page, Settings, resolve=resolve)
     draw_controls(page, controls)
-    if controls.settings.view == MEASURED:
-        draw_measured(page, controls.settings)
-    else:
-        draw_model(page, controls.settings)
+    draw = {MEASURED: draw_measured, SIZES: draw_chart_of_sizes}.get(controls.settings.view, draw_model)
+    draw(page, controls.settings)
 
 
 def draw_model(page: Page, settings: Settings) -> None:
     gpu, cuts, runs = gpu_of(settings), cuts_of(settings), model_runs(settings)
     mount(timeline.ASSET, modelled_timeline(page, runs, cuts, shape_of(settings), gpu), key="sms-timeline")
     st.html(f'<p class="fa-notice">{model_notice(page, runs, gpu)}</p>')
+    if settings.view == WHAT_IF:
+        draw_occupancy(page, runs[-1].launch, gpu)
     draw_cards(model_cards(page, runs, cuts, gpu))
+    draw_points(page.text("sms.assumptions"), assumptions(page, runs, gpu))
+
+
+def draw_chart_of_sizes(page: Page, settings: Settings) -> None:
+    cards, gpu, runs = draw_sizes(page, settings), gpu_of(settings), model_runs(settings)
+    draw_cards(cards)
     draw_points(page.text("sms.assumptions"), assumptions(page, runs, gpu))
 
 

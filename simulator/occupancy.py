@@ -6,8 +6,11 @@ kernels use too few barriers to meet it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+import numpy as np
 
 from simulator.gpu import REGISTER_UNIT, SUB_PARTITIONS, WARP_THREADS, GpuSpec
 from simulator.launch import Launch
@@ -63,6 +66,28 @@ def resource_occupancy(resources: BlockResources, gpu: GpuSpec) -> Occupancy:
     blocks = min(limits)
     limiter = list(Resource)[limits.index(blocks)]
     return Occupancy(blocks, limiter, blocks * warps / gpu.max_warps_per_sm, limits)
+
+
+class Number(StrEnum):
+    """A number of a block that occupancy depends on; the field of `BlockResources`."""
+
+    REGISTERS = "registers_per_thread"
+    SHARED = "shared_bytes"
+    THREADS = "threads"
+
+
+def blocks_by(resources: BlockResources, gpu: GpuSpec, number: Number, values: Sequence[int]) -> np.ndarray:
+    """Blocks per SM with one number of a block changed, [values] int; 0 where not even one fits."""
+    fields = {each.value: getattr(resources, each) for each in Number}
+    changed = (BlockResources(**fields | {number.value: value}, source=resources.source) for value in values)
+    return np.array([_blocks(each, gpu) for each in changed])
+
+
+def _blocks(resources: BlockResources, gpu: GpuSpec) -> int:
+    try:
+        return resource_occupancy(resources, gpu).blocks_per_sm
+    except CannotLaunchError:
+        return 0
 
 
 def _round_up(value: int, step: int) -> int:

@@ -248,7 +248,7 @@ def test_the_grid_is_told_in_numbers_that_multiply(page: Page) -> None:
         ("b=65535", "at most 1,000,000 blocks to be shown, got 34,602,480; batch 1,893 × 16", "b=1893"),
         ("kernels=decoding&b=66&h=1000", "at most 65,535 blocks along z, got 66,000; batch 65 ×", "b=65"),
         ("kernels=decoding&splits=60", "none without work, got 60; 32 are shown instead", "splits=32"),
-        ("hand=1&smem=300000", "it needs 293 KB of shared memory and a block gets 227 KB", "hand=1$"),
+        ("view=what_if&smem=300000", "needs 293 KB of shared memory and a block gets 227 KB", "what_if$"),
         ("run=4", "run must be at most 3, got 4", "run=3"),
         ("launch=none", "launch must be one of v1_forward_d64_full_8x1024,", r"blocks_on_sms$"),
         (

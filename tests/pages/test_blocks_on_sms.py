@@ -7,8 +7,10 @@ from math import prod
 from types import SimpleNamespace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
+from pages.shared.blocks_on_sms.occupancy import curves_of
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
 from pages.shared.blocks_on_sms.recordings import (
     DEFAULT_LAUNCH,
@@ -26,15 +28,20 @@ from pages.shared.blocks_on_sms.settings import (
     ROW_CHOICES,
     V1,
     V1_SPLIT,
+    VIEWS,
+    WHAT_IF,
     Settings,
     gpu_of,
     shape_of,
 )
+from pages.shared.blocks_on_sms.sizes import busy_by_heads, busy_by_length
 from pages.shared.blocks_on_sms.strip import shown_names
 from pages.shared.blocks_on_sms.words import assumptions, fitted_assumptions, measured_notice, model_notice
 from pages.shared.catalogue import LANGUAGES, load_catalogue, translate
+from pages.shared.frame import ROOT
 from simulator.gpu import GPUS
 from simulator.launch import Order
+from simulator.schedule import busy_fraction
 
 PAIRS = (V1, V1_SPLIT, BACKWARD, DECODING)
 
@@ -96,16 +103,16 @@ def test_what_does_not_fit_a_block_is_told_in_bytes_of_that_gpu():
     ],
 )
 def test_a_block_changed_by_hand_that_cannot_launch_goes_back_to_the_kernel_s_own(changed, key, back):
-    settings, complaints = resolve(Settings(by_hand=True, **changed))
-    assert settings == Settings(by_hand=True, **{**changed, **back})
+    settings, complaints = resolve(Settings(view=WHAT_IF, **changed))
+    assert settings == Settings(view=WHAT_IF, **{**changed, **back})
     assert [complaint.key for complaint in complaints] == [key]
 
 
-def test_numbers_changed_by_hand_count_only_while_what_if_is_on():
+def test_numbers_changed_by_hand_count_only_in_the_view_for_them():
     changed = Settings(threads=256, registers=64, shared=1000, stages=2, key_rows="32")
     cut = cuts_of(changed)[1]
     assert resources_of(cut, changed) == resources_of(cut, Settings())
-    by_hand = resources_of(cut, replace(changed, by_hand=True))
+    by_hand = resources_of(cut, replace(changed, view=WHAT_IF))
     assert (by_hand.threads, by_hand.registers_per_thread, by_hand.shared_bytes) == (256, 64, 1000)
 
 
@@ -137,7 +144,7 @@ def test_every_sentence_of_the_model_can_be_said(language, pair):
     for settings in (
         Settings(compare=pair),
         resolve(Settings(compare=pair, gpu="t4", batch=20, head_dim=64, rows="64", causal=False))[0],
-        Settings(compare=pair, gpu="typed", by_hand=True, registers=100),
+        Settings(compare=pair, gpu="typed", view=WHAT_IF, registers=100),
     ):
         page, gpu, cuts, runs = page_in(language), gpu_of(settings), cuts_of(settings), model_runs(settings)
         assert model_notice(page, runs, gpu)
@@ -146,6 +153,38 @@ def test_every_sentence_of_the_model_can_be_said(language, pair):
         data = modelled_timeline(page, runs, cuts, shape_of(settings), gpu)
         assert "{sm}" in data["panels"][0]["block_text"]
         assert all(translate(language, f"sms.control.{name}") for name in shown_names(settings))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_draws_itself_without_a_complaint(view):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["view"] = view
+    app.run()
+    app.switch_page("pages/blocks_on_sms.py").run()
+    assert [error.message for error in app.exception] == []
+    assert not [block for block in app.get("html") if 'class="fa-complaint"' in block.proto.body]
+
+
+def test_busy_fractions_along_an_axis_are_those_of_the_runs_at_its_places():
+    settings = Settings(length=1000)
+    along = busy_by_heads(settings)
+    for heads in (1, 16, 102):
+        runs = model_runs(replace(settings, heads=heads))
+        at = along.places.index(heads)
+        assert (along.v1[at], along.v2[at]) == tuple(busy_fraction(run.schedule) for run in runs)
+    assert busy_by_length(replace(settings, heads=128)).places[-1] < 65_536  # no more blocks than are drawn
+
+
+def test_an_occupancy_curve_passes_through_the_block_and_ends_where_none_fits():
+    page, settings = page_in("en"), Settings(gpu="a100-80")
+    launch = model_runs(settings)[1].launch
+    registers, shared, threads = curves = curves_of(page, launch, gpu_of(settings))
+    for curve in curves:
+        at = list(curve.values).index(curve.here[0])
+        assert curve.blocks[at] == curve.here[1] == 2
+        assert list(curve.blocks) == sorted(curve.blocks, reverse=True)
+    assert min(registers.blocks) == 2
+    assert (shared.blocks[-2], shared.blocks[-1], threads.blocks[-1]) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

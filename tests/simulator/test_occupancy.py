@@ -4,7 +4,14 @@ import pytest
 
 from simulator.gpu import GPUS, gpu_named
 from simulator.launch import Kernel, plan_launch
-from simulator.occupancy import CannotLaunchError, Resource, occupancy_of, resource_occupancy
+from simulator.occupancy import (
+    CannotLaunchError,
+    Number,
+    Resource,
+    blocks_by,
+    occupancy_of,
+    resource_occupancy,
+)
 from simulator.problem import AttentionShape, TileShape
 from simulator.resources import BlockResources
 
@@ -103,3 +110,19 @@ def test_flash_attention_2_runs_at_an_eighth_of_the_warps_of_an_a100():
     shape = AttentionShape(4096, 4096, 128, query_heads=16, kv_heads=16)
     found = occupancy_of(plan_launch(Kernel.V2_FORWARD, shape, TileShape(128, 64)), gpu_named("a100-80"))
     assert (found.blocks_per_sm, found.active_fraction, found.limits[:2]) == (2, 0.125, (2, 2))
+
+
+@pytest.mark.parametrize("number", Number)
+def test_a_curve_is_the_occupancy_of_each_block_along_it_and_0_where_none_fits(number):
+    block, gpu = BlockResources(128, 180, 48 * 1024, "test"), gpu_named("a100-80")
+    values = {Number.REGISTERS: range(0, 256, 15), Number.SHARED: range(0, 200_000, 9999)}.get(
+        number, range(32, 1025, 32)
+    )
+    for value, blocks in zip(values, blocks_by(block, gpu, number, values), strict=True):
+        fields = {each.value: getattr(block, each) for each in Number} | {number.value: value}
+        changed = BlockResources(**fields, source="test")
+        try:
+            expected = resource_occupancy(changed, gpu).blocks_per_sm
+        except CannotLaunchError:
+            expected = 0
+        assert blocks == expected

@@ -170,7 +170,7 @@ def _panel(
         amount_text=page.text(
             "sms.amount.queries" if kernel is Kernel.V2_BACKWARD else "sms.amount.keys", **words
         ),
-        grid_text=f"{page.text(f'sms.kernel.{kernel}')}: {grid_words(page, launch)}",
+        grid_text=grid_words(page, launch),
         gpc_of_sm=gpc_of_sm,
     )
 

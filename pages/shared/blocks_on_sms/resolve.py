@@ -9,7 +9,7 @@ from math import prod
 from pages.shared.address import Complaint
 from pages.shared.blocks_on_sms.recordings import recorded_problems
 from pages.shared.blocks_on_sms.runs import cuts_of, grid_of, most_splits, resources_of
-from pages.shared.blocks_on_sms.settings import DECODING, ROW_CHOICES, V1_SPLIT, Settings, gpu_of
+from pages.shared.blocks_on_sms.settings import DECODING, ROW_CHOICES, V1_SPLIT, WHAT_IF, Settings, gpu_of
 from simulator.gpu import MAX_GRID
 from simulator.launch import Order
 from simulator.occupancy import CannotLaunchError, Resource, resource_occupancy
@@ -31,7 +31,7 @@ def resolve(settings: Settings) -> tuple[Settings, list[Complaint]]:
 def _fitting_hand(asked: Settings) -> tuple[Settings, list[Complaint]]:
     """What was changed by hand and does not fit goes back to the kernel's own."""
     refusal = _refusal(asked)
-    if not asked.by_hand or refusal is None:
+    if asked.view != WHAT_IF or refusal is None:
         return asked, []
     own = Settings()
     names = BY_HAND.get(refusal.resource, ("threads",))

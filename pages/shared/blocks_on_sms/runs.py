@@ -10,6 +10,7 @@ from pages.shared.blocks_on_sms.settings import (
     DECODING,
     V1,
     V1_SPLIT,
+    WHAT_IF,
     Settings,
     gpu_of,
     shape_of,
@@ -91,17 +92,18 @@ def grid_of(cut: Cut) -> tuple[int, int, int]:
 def forward_tile(settings: Settings) -> TileShape:
     """The row block that was asked for, with the key tile that FlashAttention-2's code takes to it."""
     rows = int(settings.rows)
-    by_hand = int(settings.key_rows) if settings.by_hand else 0
+    by_hand = int(settings.key_rows) if settings.view == WHAT_IF else 0
     return TileShape(rows, by_hand or fa2_key_rows(settings.head_dim, rows))
 
 
 def resources_of(cut: Cut, settings: Settings) -> BlockResources:
     """What a block needs: the kernel's own numbers, but for those that were changed by hand."""
+    by_hand = settings.view == WHAT_IF
     if cut.kernel is Kernel.V2_BACKWARD:
         own = backward_resources(cut.shape, cut.tile)
     else:
-        own = forward_resources(cut.shape, cut.tile, stages=settings.stages if settings.by_hand else 1)
-    if not settings.by_hand:
+        own = forward_resources(cut.shape, cut.tile, stages=settings.stages if by_hand else 1)
+    if not by_hand:
         return own
     return BlockResources(
         threads=settings.threads or own.threads,

@@ -13,7 +13,7 @@ from simulator.problem import MAX_HEAD_DIM, AttentionShape
 
 ROW_CHOICES = ("32", "64", "128")
 KEY_CHOICES = ("0", "16", "32", "64", "128", "256")
-MODEL, MEASURED, SIZES = "model", "measured", "sizes"
+MODEL, WHAT_IF, SIZES, MEASURED = VIEWS = "model", "what_if", "sizes", "measured"
 V1, V1_SPLIT, BACKWARD, DECODING = "v1", "v1_split", "backward", "decoding"
 TYPED = "typed"
 CAPABILITIES = tuple(".".join(map(str, capability)) for capability in gpus.CAPABILITIES)
@@ -23,7 +23,7 @@ CAPABILITIES = tuple(".".join(map(str, capability)) for capability in gpus.CAPAB
 class Settings:
     """A view; a GPU, a problem and which kernels cut it; a block changed by hand; a recorded launch."""
 
-    view: str = choice(MODEL, (MODEL, MEASURED, SIZES), name="view")
+    view: str = choice(MODEL, VIEWS, name="view")
     compare: str = choice(V1, (V1, V1_SPLIT, BACKWARD, DECODING), name="kernels")
     gpu: str = choice("h200", (*GPUS, TYPED), name="gpu")
     batch: int = integer(1, name="b", minimum=1, maximum=gpus.MAX_GRID[1])
@@ -40,8 +40,7 @@ class Settings:
     bandwidth: int = integer(4800, name="gbs", minimum=1, maximum=100_000)  # GB/s
     peak: int = integer(989, name="tflops", minimum=1, maximum=100_000)
     l2: int = integer(50, name="l2", minimum=1, maximum=10_000)  # MB
-    # a block changed by hand; 0 is what the kernel has
-    by_hand: bool = flag(False, name="hand")
+    # a block changed by hand, for the view of that name; 0 is what the kernel has
     threads: int = integer(0, name="threads", minimum=0, maximum=gpus.MAX_THREADS_PER_BLOCK)
     registers: int = integer(0, name="regs", minimum=0, maximum=gpus.MAX_REGISTERS_PER_THREAD)
     shared: int = integer(0, name="smem", minimum=0, maximum=1_000_000)  # bytes

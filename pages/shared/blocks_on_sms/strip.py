@@ -7,11 +7,12 @@ from pages.shared.blocks_on_sms.settings import (
     BACKWARD,
     DECODING,
     MEASURED,
-    MODEL,
     SIZES,
     TYPED,
     V1,
     V1_SPLIT,
+    VIEWS,
+    WHAT_IF,
     Settings,
     gpu_of,
     shape_of,
@@ -31,7 +32,7 @@ def draw_controls(page: Page, controls: Controls[Settings]) -> None:
     """Draws the strip."""
     settings = controls.settings
     options = {
-        "view": {view: page.text(f"sms.view.{view}") for view in (MODEL, MEASURED)},
+        "view": {view: page.text(f"sms.view.{view}") for view in VIEWS},
         "compare": {pair: page.text(f"sms.compare.{pair}") for pair in (V1, V1_SPLIT, BACKWARD, DECODING)},
         "gpu": {key: f"{gpu.name}, {gpu.sm_count} SMs" for key, gpu in GPUS.items()}
         | {TYPED: page.text("sms.gpu.typed")},
@@ -55,8 +56,8 @@ def shown_names(settings: Settings) -> tuple[str, ...]:
     splits = ("splits",) if settings.compare in (V1_SPLIT, DECODING) else ()
     if settings.view == SIZES:
         return ("view", *PROBLEM, *typed)
-    hand = HAND if settings.by_hand else ()
-    return ("view", "compare", *PROBLEM, "order", *splits, *typed, "by_hand", *hand)
+    hand = HAND if settings.view == WHAT_IF else ()
+    return ("view", "compare", *PROBLEM, "order", *splits, *typed, *hand)
 
 
 def _summary(page: Page, settings: Settings) -> str:

@@ -82,7 +82,8 @@ def fit_words(page: Page, pace: Pace) -> str:
 def grid_words(page: Page, launch: Launch) -> str:
     """The grid as a product that a reader can check."""
     sizes = {axis.name: f"{axis.size:,}" for axis in launch.axes}
-    return page.text(f"sms.grid.{launch.kernel}", blocks=f"{prod(launch.grid):,}", **sizes)
+    product = page.text(f"sms.grid.{launch.kernel}", blocks=f"{prod(launch.grid):,}", **sizes)
+    return page.text("sms.grid_of", kernel=page.text(f"sms.kernel.{launch.kernel}"), product=product)
 
 
 def model_notice(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> str:

@@ -1,0 +1,28 @@
+import pytest
+
+from viz.busy import BusyLine, busy_figure, crossings
+from viz.theme import LIGHT
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([0.1, 0.2, 0.3], [0.5, 0.5, 0.5], []),
+        ([0.1, 0.6, 0.7], [0.5, 0.5, 0.5], [2]),
+        ([0.1, 0.6, 0.4], [0.5, 0.5, 0.5], [2, 4]),
+        ([0.1, 0.5, 0.6], [0.5, 0.5, 0.5], [4]),  # level first, then above
+        ([0.1, 0.5, 0.1], [0.5, 0.5, 0.5], []),  # level, and below again
+    ],
+)
+def test_a_crossing_is_where_the_other_line_is_from_then_on_the_higher_one(first, second, expected):
+    assert crossings([1, 2, 4], first, second) == expected
+
+
+def test_each_line_has_a_point_for_each_place_and_its_name_and_each_crossing_its_number():
+    first, second = BusyLine("one", [0.1, 0.6, 0.4]), BusyLine("two", [0.5, 0.5, 0.5])
+    figure = busy_figure(
+        [1, 2, 1024], first, second, axis="heads", busy_axis="busy", ticks=[1, 1024], theme=LIGHT
+    )
+    assert [list(line.y) for line in figure.data] == [[10, 60, 40], [50, 50, 50]]
+    assert [note.text for note in figure.layout.annotations] == ["2", "1,024", "one", "two"]
+    assert len(figure.layout.shapes) == 2

@@ -1,0 +1,125 @@
+"""Busy fraction of two kernels along one number of the problem, and where one overtakes the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from viz.speed import format_length
+from viz.theme import FONT, Theme
+from viz.timing import spread_apart
+
+NAMES_PX, TOP_PX, BOTTOM_PX = 92, 34, 44
+ROW_PX = 14  # between two rows of text
+TOP_PERCENT = 104
+
+
+@dataclass(frozen=True, slots=True)
+class BusyLine:
+    """One kernel: its name, and the busy fraction at each place of the axis, from 0 to 1."""
+
+    name: str
+    busy: Sequence[float]
+
+
+def crossings(places: Sequence[int], first: Sequence[float], second: Sequence[float]) -> list[int]:
+    """The places from which on the other of two lines is the higher one; being level changes nothing."""
+    found, higher = [], 0
+    for place, a, b in zip(places, first, second, strict=True):
+        now = (a > b) - (a < b)
+        if now and higher and now != higher:
+            found.append(place)
+        higher = now or higher
+    return found
+
+
+def busy_figure(
+    places: Sequence[int],
+    first: BusyLine,
+    second: BusyLine,
+    *,
+    axis: str,
+    busy_axis: str,
+    ticks: Sequence[int],
+    theme: Theme,
+    height: int = 300,
+) -> go.Figure:
+    """Both lines over a logarithmic axis, each named at its end; a dotted line where they cross."""
+    figure = go.Figure()
+    for line, colour, width, symbol in (
+        (first, theme.other_series, 1.5, "square"),
+        (second, theme.ink, 2.5, "circle"),
+    ):
+        figure.add_scatter(
+            x=list(places),
+            y=[100 * busy for busy in line.busy],
+            name=line.name,
+            mode="lines+markers",
+            line={"color": colour, "width": width},
+            marker={"symbol": symbol, "size": 6, "color": colour},
+            hovertemplate=f"{line.name}: {axis} %{{x:,}}, %{{y:.1f}} %<extra></extra>",
+            cliponaxis=False,
+        )
+    for rank, place in enumerate(crossings(places, first.busy, second.busy)):
+        figure.add_vline(x=place, line={"color": theme.ink_3, "width": 1, "dash": "dot"})
+        figure.add_annotation(
+            x=math.log10(place),
+            y=1,
+            yref="paper",
+            yanchor="bottom",
+            yshift=ROW_PX * (rank % 2),  # neighbours may be near
+            text=f"{place:,}",
+            showarrow=False,
+            font_size=11.5,
+        )
+    _name_ends(figure, places, (first, second), height, theme)
+    figure.update_xaxes(
+        type="log",
+        title={"text": axis, "font_size": 12, "standoff": 4},
+        range=[math.log10(places[0]) - 0.05, math.log10(places[-1]) + 0.05],  # names at the ends take no part
+        tickvals=list(ticks),
+        ticktext=list(map(format_length, ticks)),
+        tickangle=0,
+        gridcolor=theme.line,
+        linecolor=theme.ink_3,
+        tickfont_size=11.5,
+    )
+    figure.update_yaxes(
+        range=[0, TOP_PERCENT],
+        ticksuffix=" %",
+        title={"text": busy_axis, "font_size": 12, "standoff": 6},
+        gridcolor=theme.line,
+        zeroline=False,
+        tickfont_size=11.5,
+    )
+    figure.update_layout(
+        height=height,
+        margin={"l": 56, "r": NAMES_PX, "t": TOP_PX, "b": BOTTOM_PX},
+        showlegend=False,
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": FONT, "color": theme.ink_2, "size": 12},
+    )
+    return figure
+
+
+def _name_ends(
+    figure: go.Figure, places: Sequence[int], lines: Sequence[BusyLine], height: int, theme: Theme
+) -> None:
+    """Writes each line's name at its end, neither over the other."""
+    px_per_percent = (height - TOP_PX - BOTTOM_PX) / TOP_PERCENT
+    own = [100 * line.busy[-1] * px_per_percent for line in lines]
+    for line, height_px, shown_px in zip(lines, own, spread_apart(own, gap=ROW_PX + 2), strict=True):
+        figure.add_annotation(
+            x=math.log10(places[-1]),
+            y=100 * line.busy[-1],
+            xanchor="left",
+            xshift=10,
+            yshift=shown_px - height_px,
+            text=line.name,
+            showarrow=False,
+            font={"size": 12, "color": theme.ink},
+        )
