@@ -61,9 +61,10 @@ def told(player: Locator) -> tuple[str | None, list[str], list[str | None], str]
 def test_the_file_says_and_counts_what_the_app_does(
     page: Page, new_page: Callable[..., Page], tmp_path: Path, query: str
 ) -> None:
+    page.emulate_media(reduced_motion="reduce")  # a step on is there at once
     player = open_app(page, query)
     file = take(page, "one HTML file", tmp_path / "walk.html")
-    alone = new_page(offline=True)
+    alone = new_page(offline=True, reduced_motion="reduce")
     alone.goto(file.as_uri())
     exported = alone.locator(".fa-player")
     seen = []
@@ -71,8 +72,6 @@ def test_the_file_says_and_counts_what_the_app_does(
         for key in keys:
             page.keyboard.press(key)
             alone.keyboard.press(key)
-        for each in (page, alone):
-            each.wait_for_timeout(500)  # a step on travels
         assert told(exported) == told(player)
         seen.append(told(player))
     assert len({position for position, *_ in seen}) == len(STOPS)
