@@ -21,12 +21,13 @@ def columns(device, dtype, *vectors):
 def attend(forward, device):
     """Attention of vectors: the output as a list, and the log-sum-exp, or None."""
 
-    def run(dtype, q, k, v, *, causal=False, scale=1.0, key_rows=16):
+    def run(dtype, q, k, v, *, causal=False, window=None, scale=1.0, query_rows=16, key_rows=16):
         out, lse = forward.run(
             *columns(device, dtype, q, k, v),
             causal=causal,
+            window=window,
             scale=scale,
-            config=KernelConfig(16, key_rows, 4, 1),
+            config=KernelConfig(query_rows, key_rows, 4, 1),
         )
         return out.flatten().tolist(), lse if lse is None else lse.flatten().tolist()
 
@@ -82,6 +83,27 @@ def test_rows_that_see_nothing_leave_their_neighbours_alone(attend, dtype):
     assert out == pytest.approx([0.0, 0.0, 30.0, 35.0], rel=rounded_to(dtype))
     assert lse is None or lse[:2] == [float("-inf")] * 2
     assert lse is None or lse[3] == pytest.approx(-199.3069, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("window", "right"),
+    [(1, [1.0, 2.0, 3.0, 4.0]), (2, [1.0, 1.5, 2.5, 3.5]), (3, [1.0, 1.5, 2.0, 3.0])],
+)
+def test_a_window_counts_the_place_of_the_query(attend, window, right):
+    """C11: flash-attn's (1, 0), (2, 0) count the positions besides it."""
+    out, _ = attend(torch.float32, [0.0] * 4, [0.0] * 4, [1.0, 2.0, 3.0, 4.0], causal=True, window=window)
+    assert out == pytest.approx(right, rel=rounded_to(torch.float32))
+
+
+def test_a_first_tile_that_a_window_hides_wholly_is_not_remembered(attend):
+    """D-3 (C09): the last rows of the tile see nothing of the first keys that it visits, then scores of
+    -200.
+    """
+    values = [float(i) for i in range(40)]
+    out, lse = attend(torch.float32, [1.0] * 40, [-200.0] * 40, values, causal=True, window=2, query_rows=64)
+    right = [0.0] + [i - 0.5 for i in range(1, 40)]
+    assert out == pytest.approx(right, rel=rounded_to(torch.float32))
+    assert lse is None or lse[39] == pytest.approx(-199.3069, abs=5e-5)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
