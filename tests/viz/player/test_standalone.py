@@ -16,7 +16,7 @@ from pages.shared.catalogue import LANGUAGES, translate
 from pages.shared.tile_movement.player_data import Host, player_data
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2
 from simulator.gpu import gpu_named
-from viz.packing import script_of, style_of
+from viz.packing import pack_data, script_of, style_of
 from viz.player import ASSET
 from viz.player.scene import walk_of
 from viz.player.standalone import FileText, standalone_html
@@ -25,6 +25,7 @@ SHAPE, TILE = AttentionShape(1000, 600, 63), TileShape(100, 64)
 TRACES = [trace_flash_v1(SHAPE, TILE), trace_flash_v2(SHAPE, TILE)]
 TEXT = FileText("en", "<V1> & V2", "a problem", ("exact", "modelled"), "no script")
 MOST_BYTES = 150_000
+MOST_SENT_BYTES = 60_000
 DEFLATED = re.compile(r'inflate\("([A-Za-z0-9+/=]+)"\)|asText\("([A-Za-z0-9+/=]+)"\)')
 
 
@@ -47,6 +48,11 @@ def parts_of(page: str) -> list[bytes]:
 def test_two_walks_of_five_hundred_steps_fit_in_150_kb(language: str) -> None:
     assert min(len(trace) for trace in TRACES) > 500
     assert len(standalone_html(data_in(language), TEXT).encode()) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_page_sends_for_two_walks_of_five_hundred_steps_fits_in_60_kb(language: str) -> None:
+    assert len(pack_data(data_in(language))) <= MOST_SENT_BYTES
 
 
 def test_the_file_holds_the_script_the_style_and_every_step() -> None:
