@@ -167,6 +167,48 @@ def typed_gpu(
     )
 
 
+def gpu_of_device(
+    name: str,
+    capability: tuple[int, int],
+    *,
+    sms: int,
+    threads_per_sm: int,
+    registers_per_sm: int,
+    shared_bytes_per_sm: int,
+    shared_bytes_per_block: int,
+    l2_bytes: int,
+    hbm_bytes_per_s: float,
+    fp16_flop_per_s: float,
+) -> GpuSpec:
+    """A GPU as its driver describes it. What a driver does not tell (blocks on an SM, the step in which
+    shared memory is allotted, what is reserved of it) is that of the newest known capability up to its own.
+
+    `ValueError` where even the oldest known one is newer.
+    """
+    older = [known for known in CAPABILITIES if known <= capability]
+    if not older:
+        raise ValueError(f"capability must be at least 7.0, got {capability[0]}.{capability[1]}")
+    _, _, blocks, _, _, unit, reserved = _SM_LIMITS[max(older)]
+    return GpuSpec(
+        key="here",
+        name=name,
+        compute_capability=capability,
+        sm_count=sms,
+        max_threads_per_sm=threads_per_sm,
+        max_warps_per_sm=threads_per_sm // WARP_THREADS,
+        max_blocks_per_sm=blocks,
+        shared_bytes_per_sm=shared_bytes_per_sm,
+        max_shared_bytes_per_block=shared_bytes_per_block,
+        shared_unit_bytes=unit,
+        reserved_shared_bytes=reserved,
+        registers_per_sm=registers_per_sm or REGISTERS_PER_SM,
+        hbm_bytes_per_s=hbm_bytes_per_s,
+        l2_bytes=l2_bytes,
+        fp16_flop_per_s=fp16_flop_per_s,
+        source="the device's properties; fp16 peak typed in",
+    )
+
+
 def gpu_named(key: str) -> GpuSpec:
     """The GPU of a key of `GPUS`; `ValueError` names the known ones."""
     if key not in GPUS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from math import prod
 from types import SimpleNamespace
@@ -9,6 +10,8 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from kernels.device import DeviceProperties, to_json
+from pages.shared.blocks_on_sms import device_here
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
 from pages.shared.blocks_on_sms.occupancy import curves_of
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
@@ -153,6 +156,39 @@ def test_every_sentence_of_the_model_can_be_said(language, pair):
         data = modelled_timeline(page, runs, cuts, shape_of(settings), gpu)
         assert "{sm}" in data["panels"][0]["block_text"]
         assert all(translate(language, f"sms.control.{name}") for name in shown_names(settings))
+
+
+def answer_of(monkeypatch, program):
+    """Stands in for the child that is asked what the GPU of this machine is."""
+    monkeypatch.setattr(device_here, "COMMAND", (sys.executable, "-c", program))
+    monkeypatch.setattr(device_here, "_asked", device_here._asked.__wrapped__)
+
+
+def test_the_gpu_of_this_machine_is_taken_as_its_properties_tell_it(monkeypatch):
+    """A slice with 16 SMs that calls itself an H200: nothing is looked up by name."""
+    line = to_json(DeviceProperties("NVIDIA H200", 9, 0, 16, 2048, 65_536, 233_472, 232_448, 1 << 20, 0.0))
+    answer_of(monkeypatch, f"print({line!r})")
+    settings = Settings(gpu="here", bandwidth=500, peak=100)
+    assert resolve(settings) == (settings, [])
+    gpu = gpu_of(settings)
+    assert (gpu.sm_count, gpu.hbm_bytes_per_s, gpu.fp16_flop_per_s) == (16, 500e9, 100e12)
+    assert model_runs(settings)[1].schedule.sm_count == 16
+    assert {"bandwidth", "peak"} <= set(shown_names(settings))
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import sys; sys.exit('torch finds no usable GPU.')", "torch finds no usable GPU."),
+        ("print('Traceback')", "line must hold the properties of a device, got Traceback"),
+        ("import sys; sys.exit(7)", "exit 7"),
+    ],
+)
+def test_a_machine_without_a_gpu_says_why_and_shows_another(monkeypatch, program, reason):
+    answer_of(monkeypatch, program)
+    settings, complaints = resolve(Settings(gpu="here"))
+    assert (settings, complaints[0].key) == (Settings(), "sms.no_gpu_here")
+    assert reason in str(complaints[0].values["reason"])
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
-from simulator.gpu import GPUS, KIB, gpu_named
+from simulator.gpu import GPUS, KIB, gpu_named, gpu_of_device, typed_gpu
 
 # Largest shared memory of an SM and of one block, in KB, per compute capability (CCCL's arch_traits.h).
 SHARED_KB = {
@@ -45,3 +47,41 @@ def test_peaks_are_dense_and_accumulate_in_fp32():
 def test_an_unknown_gpu_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"gpu must be one of v100, t4, .*b200, got gtx1080"):
         gpu_named("gtx1080")
+
+
+def properties_of(gpu):
+    return {
+        "sms": gpu.sm_count,
+        "threads_per_sm": gpu.max_threads_per_sm,
+        "registers_per_sm": gpu.registers_per_sm,
+        "shared_bytes_per_sm": gpu.shared_bytes_per_sm,
+        "shared_bytes_per_block": gpu.max_shared_bytes_per_block,
+        "l2_bytes": gpu.l2_bytes,
+        "hbm_bytes_per_s": gpu.hbm_bytes_per_s,
+        "fp16_flop_per_s": gpu.fp16_flop_per_s,
+    }
+
+
+@pytest.mark.parametrize("gpu", GPUS.values(), ids=GPUS)
+def test_a_device_with_the_properties_of_a_gpu_of_the_table_is_that_gpu(gpu):
+    device = gpu_of_device("a name", gpu.compute_capability, **properties_of(gpu))
+    assert device == replace(gpu, key="here", name="a name", source=device.source, nominal=())
+
+
+def test_a_slice_of_a_gpu_has_the_sms_it_says_it_has():
+    """A MIG slice keeps the name and the capability of its GPU (hard case C39)."""
+    h200 = gpu_named("h200")
+    mig = gpu_of_device("NVIDIA H200", (9, 0), **properties_of(h200) | {"sms": 16})
+    assert (mig.sm_count, mig.max_blocks_per_sm) == (16, h200.max_blocks_per_sm)
+
+
+def test_a_capability_nobody_knew_takes_the_rules_of_the_newest_known_before_it():
+    device = gpu_of_device("new", (10, 3), **properties_of(gpu_named("b200")))
+    assert (device.compute_capability, device.max_blocks_per_sm) == ((10, 3), 32)
+    with pytest.raises(ValueError, match=r"capability must be at least 7.0, got 6.1"):
+        gpu_of_device("old", (6, 1), **properties_of(gpu_named("t4")))
+
+
+def test_a_typed_capability_must_be_known():
+    with pytest.raises(ValueError, match=r"capability must be one of 7.0, 7.5, .*, got 9.1"):
+        typed_gpu((9, 1), sms=1, gb_per_s=1, tflop_per_s=1, l2_mb=1)

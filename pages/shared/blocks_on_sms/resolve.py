@@ -7,9 +7,18 @@ from dataclasses import replace
 from math import prod
 
 from pages.shared.address import Complaint
+from pages.shared.blocks_on_sms.device_here import why_no_device
 from pages.shared.blocks_on_sms.recordings import recorded_problems
 from pages.shared.blocks_on_sms.runs import cuts_of, grid_of, most_splits, resources_of
-from pages.shared.blocks_on_sms.settings import DECODING, ROW_CHOICES, V1_SPLIT, WHAT_IF, Settings, gpu_of
+from pages.shared.blocks_on_sms.settings import (
+    DECODING,
+    HERE,
+    ROW_CHOICES,
+    V1_SPLIT,
+    WHAT_IF,
+    Settings,
+    gpu_of,
+)
 from simulator.gpu import MAX_GRID
 from simulator.launch import Order
 from simulator.occupancy import CannotLaunchError, Resource, resource_occupancy
@@ -22,10 +31,19 @@ BY_HAND = {Resource.SHARED: ("shared", "stages", "key_rows"), Resource.REGISTERS
 def resolve(settings: Settings) -> tuple[Settings, list[Complaint]]:
     """Applies each rule in turn: what fits a block, splits with work, grid and picture, the recording."""
     complaints: list[Complaint] = []
-    for rule in (_fitting_hand, _fitting_rows, _fitting_splits, _fitting_grid, _kept_run):
+    for rule in (_present_gpu, _fitting_hand, _fitting_rows, _fitting_splits, _fitting_grid, _kept_run):
         settings, more = rule(settings)
         complaints += more
     return settings, complaints
+
+
+def _present_gpu(asked: Settings) -> tuple[Settings, list[Complaint]]:
+    """The GPU of this machine, where there is one that says what it is."""
+    reason = why_no_device() if asked.gpu == HERE else ""
+    if not reason:
+        return asked, []
+    shown = replace(asked, gpu=Settings().gpu)
+    return shown, [Complaint("sms.no_gpu_here", {"reason": reason, "shown": gpu_of(shown).name})]
 
 
 def _fitting_hand(asked: Settings) -> tuple[Settings, list[Complaint]]:

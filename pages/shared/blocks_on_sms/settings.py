@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pages.shared.address import choice, flag, integer
+from pages.shared.blocks_on_sms.device_here import gpu_here
 from pages.shared.blocks_on_sms.recordings import DEFAULT_LAUNCH, recorded_problems
 from simulator import gpu as gpus
 from simulator.gpu import GPUS, GpuSpec, typed_gpu
@@ -15,7 +16,7 @@ ROW_CHOICES = ("32", "64", "128")
 KEY_CHOICES = ("0", "16", "32", "64", "128", "256")
 MODEL, WHAT_IF, SIZES, MEASURED = VIEWS = "model", "what_if", "sizes", "measured"
 V1, V1_SPLIT, BACKWARD, DECODING = "v1", "v1_split", "backward", "decoding"
-TYPED = "typed"
+TYPED, HERE = "typed", "here"
 CAPABILITIES = tuple(".".join(map(str, capability)) for capability in gpus.CAPABILITIES)
 
 
@@ -25,7 +26,7 @@ class Settings:
 
     view: str = choice(MODEL, VIEWS, name="view")
     compare: str = choice(V1, (V1, V1_SPLIT, BACKWARD, DECODING), name="kernels")
-    gpu: str = choice("h200", (*GPUS, TYPED), name="gpu")
+    gpu: str = choice("h200", (*GPUS, TYPED, HERE), name="gpu")
     batch: int = integer(1, name="b", minimum=1, maximum=gpus.MAX_GRID[1])
     heads: int = integer(16, name="h", minimum=1, maximum=gpus.MAX_GRID[2])
     length: int = integer(4096, name="n", minimum=1, maximum=131_072)
@@ -68,9 +69,11 @@ def shape_of(settings: Settings) -> AttentionShape:
 
 
 def gpu_of(settings: Settings) -> GpuSpec:
-    """The GPU of the table, or the one that was typed in."""
-    if settings.gpu != TYPED:
+    """The GPU of the table, the one of this machine, or the one that was typed in."""
+    if settings.gpu in GPUS:
         return GPUS[settings.gpu]
+    if settings.gpu == HERE:
+        return gpu_here(settings.peak * 1e12, settings.bandwidth * 1e9)
     major, minor = map(int, settings.capability.split("."))
     return typed_gpu(
         (major, minor),

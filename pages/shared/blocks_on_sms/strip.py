@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pages.shared.blocks_on_sms.device_here import gpus_here
 from pages.shared.blocks_on_sms.recordings import recorded_problems
 from pages.shared.blocks_on_sms.settings import (
     BACKWARD,
     DECODING,
+    HERE,
     MEASURED,
     SIZES,
     TYPED,
@@ -35,7 +37,8 @@ def draw_controls(page: Page, controls: Controls[Settings]) -> None:
         "view": {view: page.text(f"sms.view.{view}") for view in VIEWS},
         "compare": {pair: page.text(f"sms.compare.{pair}") for pair in (V1, V1_SPLIT, BACKWARD, DECODING)},
         "gpu": {key: f"{gpu.name}, {gpu.sm_count} SMs" for key, gpu in GPUS.items()}
-        | {TYPED: page.text("sms.gpu.typed")},
+        | {TYPED: page.text("sms.gpu.typed")}
+        | ({HERE: page.text("sms.gpu.here")} if HERE in (settings.gpu, *gpus_here()) else {}),
         "order": {order.value: page.text(f"sms.order.{order}") for order in Order},
         "beside": {
             order.value: page.text(f"sms.order.{order}") for order in (Order.REVERSED, Order.LONGEST_FIRST)
@@ -52,7 +55,7 @@ def shown_names(settings: Settings) -> tuple[str, ...]:
     if settings.view == MEASURED:
         orders = recorded_problems()[settings.launch]
         return ("view", "launch", *(("beside",) if len(orders) > 1 else ()), "run")
-    typed = TYPED_GPU if settings.gpu == TYPED else ()
+    typed = {TYPED: TYPED_GPU, HERE: ("bandwidth", "peak")}.get(settings.gpu, ())
     splits = ("splits",) if settings.compare in (V1_SPLIT, DECODING) else ()
     if settings.view == SIZES:
         return ("view", *PROBLEM, *typed)
