@@ -5,18 +5,20 @@ from functools import partial
 
 import streamlit as st
 
-from pages.shared.cached import WALKS
+from pages.shared.cached import DECODING, WALKS
 from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
 from pages.shared.tile_movement.answers import draw_answers
 from pages.shared.tile_movement.player_data import Host, player_data
+from pages.shared.tile_movement.presets import draw_presets, draw_source
 from pages.shared.tile_movement.settings import (
     NOTHING,
     TileSettings,
     clock_of,
     problem_of,
     resolve,
+    shown_walks,
     sram_elements_of,
     time_of,
     walks_of_settings,
@@ -57,9 +59,11 @@ def _draw_controls(page: Page, controls: Controls[TileSettings]) -> None:
     walks = {name: page.text(f"tiles.walk.{name}.name") for name in WALKS}
     nothing = {NOTHING: page.text("tiles.control.beside.none")}
     with controls.strip(summary_text(page, settings)):
+        draw_presets(page, settings)
         controls.draw("walk", "tiles.control.walk", options=walks)
         controls.draw("beside", "tiles.control.beside", options=walks | nothing)
-        for name in ("query_len", "key_len", "head_dim", "causal"):
+        splits = ("splits",) if DECODING in shown_walks(settings) else ()
+        for name in ("query_len", "key_len", "heads", *splits, "head_dim", "causal"):
             controls.draw(name, f"tiles.control.{name}")
         tilings = {name: page.text(f"tiles.control.tiling.{name}") for name in ("hand", "v1")}
         controls.draw("tiling", "tiles.control.tiling", options=tilings)
@@ -75,6 +79,10 @@ def _draw_rules(page: Page, settings: TileSettings) -> None:
         capacity = format_capacity(elements * shape.element_bytes)
         rows = {"query_rows": tile.query_rows, "key_rows": tile.key_rows}
         st.caption(page.text("tiles.v1_rule", elements=f"{elements:,}", capacity=capacity, **rows))
+    if settings.heads > 1:
+        told = "packed" if DECODING in shown_walks(settings) and shape.query_len == 1 else "stacked"
+        st.caption(page.text(f"tiles.heads.{told}", heads=settings.heads))
+    draw_source(page, settings)
     if shape.causal and shape.query_len != shape.key_len:
         st.caption(page.text("tiles.causal_rule"))
 

@@ -3,35 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 import streamlit as st
 
-from simulator import Trace, trace_flash_v1, trace_flash_v2, trace_standard
+from simulator import (
+    Trace,
+    trace_flash_decoding,
+    trace_flash_v1,
+    trace_flash_v1_backward,
+    trace_flash_v2,
+    trace_flash_v2_backward,
+    trace_standard,
+)
 from simulator.checkpoints import Checkpoints
 from simulator.problem import AttentionShape, TileShape
 from viz.player.example import checkpoints_of
 from viz.player.limits import MakeTrace
 from viz.player.scene import Walk, walk_of
 
+DECODING = "flash_decoding"
 WALKS: Mapping[str, MakeTrace] = MappingProxyType(
-    {"standard": trace_standard, "flash_v1": trace_flash_v1, "flash_v2": trace_flash_v2}
+    {
+        "standard": trace_standard,
+        "flash_v1": trace_flash_v1,
+        "flash_v2": trace_flash_v2,
+        DECODING: partial(trace_flash_decoding, splits=1),
+        "flash_v1_backward": trace_flash_v1_backward,
+        "flash_v2_backward": trace_flash_v2_backward,
+    }
 )
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def cached_trace(name: str, shape: AttentionShape, tile: TileShape) -> Trace:
+def cached_trace(name: str, shape: AttentionShape, tile: TileShape, splits: int = 1) -> Trace:
     """The trace of an algorithm of `WALKS`; never written to, so sessions may share it."""
-    return WALKS[name](shape, tile)
+    return trace_flash_decoding(shape, tile, splits) if name == DECODING else WALKS[name](shape, tile)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def cached_walk(name: str, shape: AttentionShape, tile: TileShape) -> Walk:
+def cached_walk(name: str, shape: AttentionShape, tile: TileShape, splits: int = 1) -> Walk:
     """The trace ready to be shown, with the numbers of its replay; shared like the trace."""
-    return walk_of(cached_trace(name, shape, tile))
+    return walk_of(cached_trace(name, shape, tile, splits))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def cached_checkpoints(name: str, shape: AttentionShape, tile: TileShape) -> Checkpoints:
+def cached_checkpoints(name: str, shape: AttentionShape, tile: TileShape, splits: int = 1) -> Checkpoints:
     """The walk on its example, to be looked at after any step."""
-    return checkpoints_of(cached_trace(name, shape, tile))
+    return checkpoints_of(cached_trace(name, shape, tile, splits))

@@ -98,6 +98,14 @@ def hold(page_name: str, name: str, value: object) -> None:
     st.session_state[_used_key(page_name)] = True
 
 
+def adopt(page_name: str, settings: object) -> None:
+    """Sets all fields at once, as if each widget had been used: for an example that a reader picks."""
+    for name in rules_of(type(settings)):
+        st.session_state.pop(_widget_key(page_name, name), None)
+    st.session_state[_settings_key(page_name)] = settings
+    st.session_state[_used_key(page_name)] = True
+
+
 def _asked_settings(page: Page, settings_type: type[Settings]) -> tuple[Settings, list[Complaint]]:
     parameters = {name: value for name, value in st.query_params.to_dict().items() if name != "lang"}
     kept: Settings | None = st.session_state.get(_settings_key(page.name))

@@ -1,6 +1,9 @@
 // The chip: shared memory and registers with what is resident, how full they are, and the statistics of a few rows.
 import { fillTemplate, setAll, setRect, setText, show, subscript, svgNode } from "./svg.js";
-import { KIND, TENSOR, TENSOR_LETTERS, TENSOR_NAMES, isMove, isResident, kindOf, tensorOf } from "./walk.js";
+import {
+  KIND, TENSOR, TENSOR_LETTERS, TENSOR_NAMES, hasNumbers, heldInSlot, isMove, isPair, isResident, kindOf, rowsOfTile,
+  slotOwner, tensorOf,
+} from "./walk.js";
 import { layoutChip } from "./layout.js";
 
 export function createChip(svg, walk, layout, texts) {
@@ -13,11 +16,9 @@ export function createChip(svg, walk, layout, texts) {
   const gauges = places.compartments.map((place, memory) => createGauge(group, walk, place, memory, texts, narrow));
   const slots = Object.keys(places.slots)
     .map(Number)
-    .filter((tensor) => tensor !== TENSOR.PROBABILITIES)
+    .filter((tensor) => slotOwner(walk, tensor) === tensor)
     .map((tensor) => createSlot(group, walk, places.slots[tensor], tensor));
-  const table = walk.storesStatistics
-    ? createTable(group, walk, places.table, texts, narrow)
-    : createNote(group, places.table, narrow ? "" : texts.simplified);
+  const table = createFoot(group, walk, places.table, texts, narrow);
 
   return {
     slotRect: (tensor) => places.slots[tensor],
@@ -31,29 +32,38 @@ export function createChip(svg, walk, layout, texts) {
   };
 }
 
-/** Label of a tile on the chip: Q₉; S and P stand alone, since the map says where. */
+/** m, l and rescale where a walk changes them, else why it has none. */
+function createFoot(group, walk, place, texts, narrow) {
+  if (walk.updates) return createTable(group, walk, place, texts, narrow);
+  if (!place || narrow) return { draw() {} };
+  return createNote(group, place, walk.storesScores ? texts.simplified : texts.recomputed);
+}
+
+/** Label of a tile on the chip: Q₉; tiles of a pair stand alone, since the map says where. */
 export function tileLabel(walk, index, tensor) {
   if (tensor === TENSOR.STATISTICS) return statisticsName(walk, index);
   const letter = TENSOR_LETTERS[tensor];
-  if (tensor === TENSOR.SCORES || tensor === TENSOR.PROBABILITIES) return letter;
+  if (isPair(tensor) || hasNumbers(tensor)) return letter;
   return letter + subscript(walk.tileInSlot[tensor][index]);
 }
 
 function statisticsName(walk, index) {
-  const closed = walk.statisticsPerRow === 1 && kindOf(walk, index) === KIND.STORE;
-  return closed ? "L" : "mℓ";
+  const closed = walk.statisticsPerRow === 1 && (isMove(walk, index) || !walk.updates);
+  return closed && tensorOf(walk, index) === TENSOR.STATISTICS ? "L" : walk.updates || walk.statisticsPerRow === 2 ? "mℓ" : "L";
 }
 
-function slotLabel(walk, index, tensor) {
-  if (tensor !== TENSOR.SCORES) return keptLabel(walk, index, tensor) ?? tileLabel(walk, index, tensor);
-  if (kindOf(walk, index) === KIND.SOFTMAX) return "S→P";
-  return isResident(walk, index, TENSOR.PROBABILITIES) ? "P" : "S";
+/** What stands in a slot: `S→P` while one tensor becomes the other. */
+function slotLabel(walk, index, owner, held) {
+  const made = tensorOf(walk, index);
+  const becomes = made === held && held !== owner && !isMove(walk, index);
+  if (becomes) return `${TENSOR_LETTERS[owner]}→${TENSOR_LETTERS[held]}`;
+  return keptLabel(walk, index, held) ?? tileLabel(walk, index, held);
 }
 
 /** A slot that keeps all its tiles says up to which: K₀₋₅. */
 function keptLabel(walk, index, tensor) {
   const slot = walk.slots.find((each) => each.tensor === tensor);
-  if (!slot.keepsAll) return null;
+  if (!slot.keepsAll || isPair(tensor)) return null;
   const tile = walk.tileInSlot[tensor][index];
   return TENSOR_LETTERS[tensor] + (tile > 0 ? `₀₋${subscript(tile)}` : "₀");
 }
@@ -68,24 +78,24 @@ function createSlot(group, walk, rect, tensor) {
   });
   [empty, tile].forEach((node) => setRect(node, rect));
   setRect(ring, { x: rect.x - 4, y: rect.y - 4, width: rect.width + 8, height: rect.height + 8 });
-  const named = (index) => [tensor, tensor === TENSOR.SCORES ? TENSOR.PROBABILITIES : tensor].includes(tensorOf(walk, index));
+  const named = (index) => slotOwner(walk, tensorOf(walk, index)) === tensor;
 
   return {
     draw(position, settled) {
       const index = position - 1;
-      const held = isResident(walk, index, tensor)
-        || (tensor === TENSOR.SCORES && isResident(walk, index, TENSOR.PROBABILITIES));
-      const travels = held && isMove(walk, index) && named(index);
-      const arrives = held && !settled && isMove(walk, index - 1) && kindOf(walk, index - 1) === KIND.LOAD
+      const held = heldInSlot(walk, index, tensor);
+      const holds = held >= 0;
+      const travels = holds && isMove(walk, index) && named(index);
+      const arrives = holds && !settled && isMove(walk, index - 1) && kindOf(walk, index - 1) === KIND.LOAD
         && named(index - 1) && !keepsMany(walk, index, tensor);
       const outline = (travels || arrives) && !(travels && keepsMany(walk, index, tensor));
-      show(tile, Boolean(held));
-      show(empty, !held);
+      show(tile, holds);
+      show(empty, !holds);
       setAll(tile, { class: `tile ${name}${outline ? " outline" : ""}` });
-      setAll(label, { class: `tile-label middle ${held ? (outline ? `${name}-text` : name) : "faint"}` });
-      setText(label, held ? slotLabel(walk, index, tensor) : emptyLabel(tensor));
-        label.style.fontSize = fitting(label.textContent, rect.width);
-      show(ring, Boolean(held) && !isMove(walk, index) && worksOn(walk, index, tensor));
+      setAll(label, { class: `tile-label middle ${holds ? (outline ? `${name}-text` : name) : "faint"}` });
+      setText(label, holds ? slotLabel(walk, index, tensor, held) : emptyLabel(walk, tensor));
+      label.style.fontSize = fitting(label.textContent, rect.width);
+      show(ring, holds && !isMove(walk, index) && worksOn(walk, index, tensor));
     },
   };
 }
@@ -96,8 +106,9 @@ function fitting(text, width) {
   return `${Math.min(usual, Math.max(11, (width - 4) / (0.62 * text.length)))}px`;
 }
 
-function emptyLabel(tensor) {
-  return tensor === TENSOR.STATISTICS ? "mℓ" : TENSOR_LETTERS[tensor];
+function emptyLabel(walk, tensor) {
+  if (tensor !== TENSOR.STATISTICS) return TENSOR_LETTERS[tensor];
+  return walk.updates || walk.statisticsPerRow === 2 ? "mℓ" : "L";
 }
 
 function keepsMany(walk, index, tensor) {
@@ -108,10 +119,8 @@ function keepsMany(walk, index, tensor) {
 /** The slots that an arithmetic step changes. */
 function worksOn(walk, index, tensor) {
   const kind = kindOf(walk, index);
-  if (kind === KIND.SCORES || kind === KIND.SOFTMAX) {
-    return tensor === TENSOR.SCORES || (kind === KIND.SOFTMAX && tensor === TENSOR.STATISTICS);
-  }
-  return tensor === TENSOR.OUTPUT;
+  const statistics = kind === KIND.SOFTMAX || kind === KIND.MERGE;
+  return slotOwner(walk, tensorOf(walk, index)) === tensor || (statistics && tensor === TENSOR.STATISTICS);
 }
 
 function createGauge(group, walk, place, memory, texts, narrow) {
@@ -163,15 +172,15 @@ function createTable(group, walk, place, texts, narrow) {
     draw(position) {
       const index = position - 1;
       const query = position > 0 ? walk.queryTile[index] : -1;
+      const [first, last] = query >= 0 ? rowsOfTile(walk, query) : [0, 0];
       for (let row = 0; row < rows; row++) {
-        const inTile = query >= 0 && query * walk.queryRows + row < walk.queryLen && row < walk.queryRows;
-        const number = inTile ? String(query * walk.queryRows + row) : "–";
+        const inTile = row < last - first;
+        const number = inTile ? String(first + row) : "–";
         const figures = inTile ? rowTexts(walk, index, row) : ["–", "–", "–"];
         [narrow ? `${texts.row} ${number}` : number, ...figures].forEach((text, column) => setText(cells[row][column], text));
       }
       if (more) {
-        const inTile = query < 0 ? 0 : Math.min(walk.queryRows, walk.queryLen - query * walk.queryRows);
-        setText(more, inTile > rows ? fillTemplate(texts.moreRows, { rows: inTile - rows }) : "");
+        setText(more, last - first > rows ? fillTemplate(texts.moreRows, { rows: last - first - rows }) : "");
       }
     },
   };

@@ -3,7 +3,7 @@ import { htmlNode, setAll } from "./svg.js";
 
 const ALGORITHM = 0;
 
-/** `listings` has two views of each walk; `shown` is the one to start with, `choose(view)` is told of another. */
+/** `listings` has two views of each walk, or one where we show no kernel for it; `shown` is the one to start with, `choose(view)` is told of another. */
 export function createCode(host, walks, listings, texts, shown, choose) {
   const card = htmlNode(host, "section", "code-card");
   const head = htmlNode(card, "header");
@@ -33,7 +33,7 @@ export function createCode(host, walks, listings, texts, shown, choose) {
     buttons.forEach((button, index) => setAll(button, { "aria-pressed": String(index === view) }));
     card.classList.toggle("wide", view !== ALGORITHM);
     body.replaceChildren();
-    columns = walks.map((walk, index) => createColumn(body, walk, listings[index][view], texts, view));
+    columns = walks.map((walk, index) => createColumn(body, walk, listings[index][view] ?? listings[index][ALGORITHM], texts, listings[index][view] ? view : ALGORITHM));
     body.children[chosen]?.classList.add("chosen");
     columns.forEach((column, index) => column.draw(positions[index]));
     choose(view);

@@ -1,10 +1,13 @@
 // HBM: the tensors in true proportion, which parts of S were visited, and where the step is.
 import { fillTemplate, rectPath, setRect, setText, show, svgNode } from "./svg.js";
-import { KIND, TENSOR, TENSOR_NAMES, isResident, isSkipped, isVisited, kindOf, pairsDone } from "./walk.js";
-import { tileRect } from "./layout.js";
+import {
+  KIND, TENSOR, TENSOR_LETTERS, TENSOR_NAMES, alongKeys, isOnPair, isPartial, isResident, isSkipped, isVisited,
+  kindOf, pairsDone, tilesOf,
+} from "./walk.js";
+import { sidesOf, tileRect } from "./layout.js";
 
-const STRIPS = [TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.OUTPUT, TENSOR.STATISTICS];
 const SEAM = 3; // px: thinner tiles are drawn without seams between them
+const HEAD_SHOWN = 6; // px: the border of a thinner head is not drawn
 let patterns = 0;
 
 export function createHbm(svg, walk, layout, texts) {
@@ -16,10 +19,12 @@ export function createHbm(svg, walk, layout, texts) {
   const foot = walk.storesScores ? texts.scoresStored : texts.scoresNeverStored;
   svgNode(group, "text", { x: hbm.x + hbm.width / 2, y: hbm.y + hbm.height - 11, class: "note middle" }, foot);
 
+  if (tensors.slim) {
+    svgNode(group, "text", { x: hbm.x + hbm.width / 2, y: hbm.y + hbm.height - 29, class: "note middle" }, texts.slim);
+  }
+
   const maps = (walk.storesScores ? [0, 1] : [0]).map((map) => createMap(group, walk, tensors, map));
-  const strips = STRIPS.filter((tensor) => tensor !== TENSOR.STATISTICS || walk.storesStatistics).map((tensor) =>
-    createStrip(group, walk, tensors, tensor),
-  );
+  const strips = Object.values(sidesOf(walk)).flat().map((tensor) => createStrip(group, walk, tensors, tensor));
   drawLabels(group, walk, tensors);
 
   return {
@@ -33,45 +38,52 @@ export function createHbm(svg, walk, layout, texts) {
 
 function placeText(walk, position, texts) {
   if (position === 0) return "";
-  const [q, k] = [walk.queryTile[position - 1], walk.keyTile[position - 1]];
-  const template = q < 0 ? texts.atKey : k < 0 ? texts.atQuery : texts.atPair;
-  return fillTemplate(template, { q, k });
+  const index = position - 1;
+  const [q, k] = [walk.queryTile[index], walk.keyTile[index]];
+  const ofSplit = k >= 0 && q >= 0 && !isOnPair(walk, index);
+  const template = ofSplit ? texts.atSplit : q < 0 ? texts.atKey : k < 0 ? texts.atQuery : texts.atPair;
+  const head = walk.heads > 1 && q >= 0 ? fillTemplate(texts.atHead, { head: Math.floor(q / walk.tilesInHead) }) : "";
+  return head + fillTemplate(template, { q, k });
 }
 
 function drawLabels(group, walk, tensors) {
-  const label = (tensor, x, y, text, anchor = "end") =>
+  const label = (tensor, x, y, anchor, text = nameInHbm(walk, tensor)) =>
     svgNode(group, "text", { x, y, class: `letter ${TENSOR_NAMES[tensor]} ${anchor}` }, text);
-  const middle = (rect) => rect.y + rect.height / 2 + 5;
-  const at = (tensor) => tensors[tensor];
-  label(TENSOR.QUERY, at(TENSOR.QUERY).x - 7, middle(at(TENSOR.QUERY)), "Q");
-  label(TENSOR.KEY, at(TENSOR.KEY).x - 8, middle(at(TENSOR.KEY)), "Kᵀ");
-  label(TENSOR.VALUE, at(TENSOR.VALUE).x - 8, middle(at(TENSOR.VALUE)), "V");
-  const output = at(TENSOR.OUTPUT);
-  label(TENSOR.OUTPUT, output.x + output.width / 2, output.y - 7, "O", "middle");
-  if (walk.storesStatistics) {
-    const statistics = at(TENSOR.STATISTICS);
-    const name = walk.statisticsPerRow === 2 ? "m, ℓ" : "L";
-    label(TENSOR.STATISTICS, statistics.x + statistics.width / 2, statistics.y + statistics.height + 16, name, "middle");
+  const { left, right, above, below } = sidesOf(walk);
+  for (const tensor of [...above, ...below]) label(tensor, tensors[tensor].x - 8, tensors[tensor].y + tensors[tensor].height / 2 + 5, "end");
+  for (const tensor of left) {
+    const { x, y, width, height } = tensors[tensor];
+    if (left.length === 1) label(tensor, x - 7, y + height / 2 + 5, "end");
+    else label(tensor, x + width / 2, tensor === TENSOR.QUERY_GRADIENT_SUM ? y + height + 15 : y - 6, "middle");
+  }
+  for (const tensor of right) {
+    const { x, y, width, height } = tensors[tensor];
+    const isNumber = tensor === TENSOR.STATISTICS || tensor === TENSOR.DELTA;
+    label(tensor, x + width / 2, isNumber ? y + height + 16 : y - 7, "middle");
   }
   if (walk.storesScores) {
-    const [scores, weights] = [at(TENSOR.SCORES), at(TENSOR.PROBABILITIES)];
-    label(TENSOR.SCORES, scores.x + scores.width / 2, scores.y + scores.height + 17, "S = QKᵀ", "middle");
-    label(TENSOR.SCORES, weights.x + weights.width / 2, weights.y - 8, "P", "middle");
+    const [scores, weights] = [tensors[TENSOR.SCORES], tensors[TENSOR.PROBABILITIES]];
+    label(TENSOR.SCORES, scores.x + scores.width / 2, scores.y + scores.height + 17, "middle", "S = QKᵀ");
+    label(TENSOR.SCORES, weights.x + weights.width / 2, weights.y - 8, "middle", "P");
   }
 }
 
-/** Q, K, V pale with the tile in use in full colour; O and statistics hollow until they are written. */
+function nameInHbm(walk, tensor) {
+  if (tensor === TENSOR.STATISTICS) return walk.statisticsPerRow === 2 ? "m, ℓ" : "L";
+  const above = tensor === TENSOR.KEY || tensor === TENSOR.KEY_GRADIENT;
+  return TENSOR_LETTERS[tensor] + (above ? "ᵀ" : "");
+}
+
+/** What is read alone is pale with the tile in use in full colour; what is written is hollow until then. */
 function createStrip(group, walk, tensors, tensor) {
   const name = TENSOR_NAMES[tensor];
   const written = walk.writtenAt[tensor];
-  const alongKeys = tensor === TENSOR.KEY || tensor === TENSOR.VALUE;
-  const tiles = alongKeys ? walk.keyTiles : walk.queryTiles;
-  const rectOf = (tile) => tileRect(walk, tensors, tensor, tile, tile);
-  const seamless = tileLength(rectOf(0), alongKeys) < SEAM;
-  const inset = (rect) => (seamless ? rect : { ...rect, ...shrunk(rect, alongKeys) });
-
-  const path = (chosen) => joinedPath(chosen, rectOf, inset);
-  const all = Array.from({ length: tiles }, (_, tile) => tile);
+  const [across, down] = tilesOf(walk, tensor);
+  const rectOf = (tile) => tileRect(walk, tensors, tensor, down > 1 ? Math.floor(tile / across) : -1, across > 1 ? tile % across : -1);
+  const first = rectOf(0);
+  const seam = { x: across > 1 && first.width >= SEAM, y: down > 1 && first.height >= SEAM };
+  const path = (chosen) => chosen.map((tile) => rectPath(shrunk(rectOf(tile), seam))).join("");
+  const all = Array.from({ length: across * down }, (_, tile) => tile);
   svgNode(group, "path", { class: `strip ${written ? "hollow" : "pale"} ${name}`, d: path(all) });
   const filled = svgNode(group, "path", { class: `strip filled ${name}` });
   const mark = svgNode(group, "rect", { class: `tile ${name}`, rx: 2 });
@@ -84,16 +96,16 @@ function createStrip(group, walk, tensors, tensor) {
         drawn = done.length;
       }
       const tile = markedTile(walk, position, tensor);
-      show(mark, tile >= 0);
-      if (tile >= 0) setRect(mark, atLeast(rectOf(tile), 4));
+      show(mark, tile !== null);
+      if (tile) setRect(mark, atLeast(tileRect(walk, tensors, tensor, ...tile), 4));
     },
   };
 }
 
-const tileLength = (rect, alongKeys) => (alongKeys ? rect.width : rect.height);
-const shrunk = (rect, alongKeys) =>
-  alongKeys ? { x: rect.x + 0.5, width: rect.width - 1 } : { y: rect.y + 0.5, height: rect.height - 1 };
-const joinedPath = (tiles, rectOf, inset) => tiles.map((tile) => rectPath(inset(rectOf(tile)))).join("");
+function shrunk(rect, seam) {
+  const [dx, dy] = [seam.x ? 0.5 : 0, seam.y ? 0.5 : 0];
+  return { x: rect.x + dx, y: rect.y + dy, width: rect.width - 2 * dx, height: rect.height - 2 * dy };
+}
 
 function atLeast(rect, size) {
   const grow = (length) => Math.max(size - length, 0) / 2;
@@ -101,11 +113,15 @@ function atLeast(rect, size) {
   return { x: rect.x - dx, y: rect.y - dy, width: rect.width + 2 * dx, height: rect.height + 2 * dy };
 }
 
+/** The tile of a strip that is on the chip: [query tile, key tile]; null where none is. */
 function markedTile(walk, position, tensor) {
   const index = position - 1;
-  if (!isResident(walk, index, tensor)) return -1;
+  if (!isResident(walk, index, tensor)) return null;
   const slot = walk.slots.find((each) => each.tensor === tensor);
-  return slot.keepsAll ? walk.keyTile[index] : walk.tileInSlot[tensor][index];
+  const tile = slot.keepsAll ? walk.keyTile[index] : walk.tileInSlot[tensor][index];
+  if (tile < 0) return null;
+  if (isPartial(tensor)) return [walk.queryTile[index], tile];
+  return alongKeys(tensor) ? [-1, tile] : [tile, -1];
 }
 
 /** The S map, or the P map of an algorithm that stores P: cells to come, visited, current, masked, skipped. */
@@ -127,6 +143,7 @@ function createMap(group, walk, tensors, map) {
   const current = svgNode(group, "rect", { class: "cell-current" });
   if (walk.causal) drawMask(group, walk, tensors, tensor, ids.hatch);
   const frontier = svgNode(group, "path", { class: "frontier" });
+  if (whole.height / walk.heads >= HEAD_SHOWN) drawHeads(group, walk, whole);
   const edge = svgNode(group, "rect", { class: "cell-edge", rx: 1 });
   if (walk.storesScores) svgNode(group, "rect", { ...whole, class: "map-edge" });
 
@@ -156,9 +173,15 @@ function createMap(group, walk, tensors, map) {
 /** Whether the step works on a cell of this map; in a row-wise softmax, on a whole row of both. */
 function isHere(walk, index, map) {
   if (walk.queryTile[index] < 0) return false;
-  if (!walk.storesScores) return walk.keyTile[index] >= 0;
+  if (!walk.storesScores) return isOnPair(walk, index);
   if (map === 0) return isResident(walk, index, TENSOR.SCORES) || kindOf(walk, index) === KIND.SOFTMAX;
   return isResident(walk, index, TENSOR.PROBABILITIES);
+}
+
+/** Lines between the heads that share K and V. */
+function drawHeads(group, walk, whole) {
+  const lines = Array.from({ length: walk.heads - 1 }, (_, head) => whole.y + ((head + 1) / walk.heads) * whole.height);
+  svgNode(group, "path", { class: "head-line", d: lines.map((y) => `M${whole.x - 6} ${y}h${whole.width + 12}`).join("") });
 }
 
 function grown(rect, by) {
@@ -183,19 +206,26 @@ function hatchPattern(group, id) {
 
 /** What the causal mask hides: skipped cells lose their grid, the rest of the mask is hatched over its cells. */
 function drawMask(group, walk, tensors, tensor, hatch) {
-  const whole = tensors[tensor];
   const skipped = regionPath(walk, tensors, tensor, (q, k) => isSkipped(walk, q, k));
   if (skipped) svgNode(group, "path", { d: skipped, class: "skipped" });
+  const heads = Array.from({ length: walk.heads }, (_, head) => maskOfHead(walk, tensors[tensor], head));
+  const d = heads.join("");
+  if (!walk.storesScores) svgNode(group, "path", { d, class: "masked" });
+  svgNode(group, "path", { d, fill: `url(#${hatch})` });
+}
+
+function maskOfHead(walk, whole, head) {
   const x = (key) => whole.x + (Math.min(Math.max(key, 0), walk.keyLen) / walk.keyLen) * whole.width;
-  const y = (query) => whole.y + (Math.min(Math.max(query, 0), walk.queryLen) / walk.queryLen) * whole.height;
+  const y = (query) => {
+    const row = head * walk.queryLen + Math.min(Math.max(query, 0), walk.queryLen);
+    return whole.y + (row / walk.rowCount) * whole.height;
+  };
   const shift = walk.keyLen - walk.queryLen; // the last query sees the last key
   const from = Math.max(0, -shift);
   const points = [[x(walk.keyLen), y(0)], [x(walk.keyLen), y(walk.queryLen)], [x(from + shift), y(from)]];
   if (shift < 0) points.push([x(0), y(0)]);
   else points.push([x(shift), y(0)]);
-  const d = points.map(([px, py], index) => `${index ? "L" : "M"}${px} ${py}`).join("") + "z";
-  if (!walk.storesScores) svgNode(group, "path", { d, class: "masked" });
-  svgNode(group, "path", { d, fill: `url(#${hatch})` });
+  return points.map(([px, py], index) => `${index ? "L" : "M"}${px} ${py}`).join("") + "z";
 }
 
 /** Cells that satisfy `inside`, as one path of runs along the rows. */
@@ -218,7 +248,7 @@ function frontierPath(walk, tensors, tensor, visited) {
   const at = (q, k) => q >= 0 && k >= 0 && q < walk.queryTiles && k < walk.keyTiles && visited(q, k);
   const whole = tensors[tensor];
   const x = (k) => whole.x + (Math.min(k * walk.keyRows, walk.keyLen) / walk.keyLen) * whole.width;
-  const y = (q) => whole.y + (Math.min(q * walk.queryRows, walk.queryLen) / walk.queryLen) * whole.height;
+  const y = (q) => (q < walk.queryTiles ? tileRect(walk, tensors, tensor, q, 0).y : whole.y + whole.height);
   let path = "";
   for (let q = 0; q <= walk.queryTiles; q++) {
     for (let k = 0; k < walk.keyTiles; k++) {

@@ -1,5 +1,5 @@
 // Where things stand, in pixels: pure functions of a walk and the room there is.
-import { TENSOR } from "./walk.js";
+import { TENSOR, alongKeys, hasNumbers, isPair, isPartial, rowsOfTile, slotOwner } from "./walk.js";
 
 const PAD = 14;
 const HEAD = 30;
@@ -9,10 +9,14 @@ const GAP = 9;
 const WIDE_GAP = 14; // between a map and O
 const MAP_GAP = 34; // between S and P
 const STATISTICS_WIDTH = 5;
+const LABEL_GAP = 20; // between K and S, where the strips at the left are named above them
 const THINNEST = 3; // px, of what would be too slim to see at true proportion
+const [SLIM, SLIM_SHOWN] = [8, 14]; // px: a map slimmer than the first is drawn as the second, and so are strips
 const [LOWEST, HIGHEST] = [424, 500]; // of a scene on a desktop
 const COMPACT_HEIGHT = 372; // where two scenes, their transport and their ledger share a screen
 const CHIP_BESIDE_SLOTS = 306; // px down the chip for titles, gauges and the table
+const TABLE_ROOM = 76; // px that walks with many slots take from the table, which they do not have
+const STACKED_HEIGHT = 98; // px of a compartment on a phone, where slots are many
 export const NARROW = 480;
 
 /** HBM, bus and chip side by side, or one above the other on a phone. */
@@ -20,7 +24,8 @@ export function layoutScene(walk, width, narrow, compact) {
   if (narrow) {
     const hbm = { x: 0, y: 0, width, height: Math.min(width * 0.8, 330) };
     const bus = { x: 0, y: hbm.height, width, height: 60 };
-    const chip = { x: 0, y: bus.y + bus.height, width, height: 150 };
+    const stacked = hasManySlots([0, 1].map((memory) => slotGroup(walk, memory)));
+    const chip = { x: 0, y: bus.y + bus.height, width, height: 150 + (stacked ? STACKED_HEIGHT - 14 : 0) };
     return { width, height: chip.y + chip.height, narrow, hbm, bus, chip, tensors: layoutHbm(walk, hbm) };
   }
   const busWidth = compact ? 92 : 104;
@@ -33,138 +38,197 @@ export function layoutScene(walk, width, narrow, compact) {
   return { width, height, narrow, hbm, bus, chip, tensors: layoutHbm(walk, hbm) };
 }
 
-/** Room that is not tensors, across and down. */
-function spareRoom(walk) {
+// What stands on each side of S in HBM, from left to right and from top to bottom.
+const SIDES = {
+  left: [TENSOR.QUERY_GRADIENT, TENSOR.QUERY_GRADIENT_SUM, TENSOR.QUERY],
+  right: [TENSOR.OUTPUT, TENSOR.OUTPUT_GRADIENT, TENSOR.STATISTICS, TENSOR.DELTA],
+  above: [TENSOR.KEY_GRADIENT, TENSOR.KEY],
+  below: [TENSOR.VALUE, TENSOR.VALUE_GRADIENT, TENSOR.PARTIAL_OUTPUT, TENSOR.PARTIAL_STATISTICS],
+};
+
+/** The strips on each side of S that this walk has in HBM. */
+export function sidesOf(walk) {
+  const present = (tensors) => tensors.filter((tensor) => walk.inHbm.has(tensor));
+  return Object.fromEntries(Object.entries(SIDES).map(([side, tensors]) => [side, present(tensors)]));
+}
+
+/** Gaps and numbers of wide strips, across and down. */
+function measure(walk) {
+  const sides = sidesOf(walk);
   const maps = walk.storesScores ? 2 : 1;
-  const gaps = GAP + WIDE_GAP + (maps - 1) * MAP_GAP + (walk.storesStatistics ? GAP + STATISTICS_WIDTH : 0);
-  return { maps, gaps, across: 2 * PAD + LABEL + gaps, down: HEAD + FOOT + 2 * GAP + 8 };
+  const [across, down] = [[...sides.left, ...sides.right], [...sides.above, ...sides.below]];
+  const thin = (tensors) => tensors.filter(hasNumbers).length;
+  const aboveGap = sides.left.length > 1 ? LABEL_GAP : GAP;
+  const gapsAcross = sides.left.length * GAP + WIDE_GAP + (sides.right.length - 1) * GAP + (maps - 1) * MAP_GAP;
+  const gapsDown = (sides.above.length - 1 + sides.below.length) * GAP + aboveGap;
+  return {
+    sides, maps, aboveGap,
+    wide: { across: across.length - thin(across), down: down.length - thin(down) },
+    gaps: { across: gapsAcross + thin(across) * STATISTICS_WIDTH, down: gapsDown + thin(down) * STATISTICS_WIDTH },
+  };
 }
 
 /** How high HBM is when its tensors use all of its width. */
 function heightAtFullWidth(walk, hbm) {
-  const { maps, across, down } = spareRoom(walk);
-  const scale = (hbm.width - across) / (maps * walk.keyLen + 2 * walk.headDim);
-  return down + scale * (walk.queryLen + 2 * walk.headDim);
+  const { maps, wide, gaps } = measure(walk);
+  const scale = (hbm.width - 2 * PAD - LABEL - gaps.across) / (maps * walk.keyLen + wide.across * walk.headDim);
+  return HEAD + FOOT + 8 + gaps.down + scale * (walk.rowCount + wide.down * walk.headDim);
 }
 
 /** Rectangles of the tensors in HBM at one scale: Q left of S, K above, V below, O and statistics right. */
 function layoutHbm(walk, hbm) {
-  const { maps, gaps, across, down } = spareRoom(walk);
-  const roomX = hbm.width - across;
-  const roomY = hbm.height - down;
+  const { sides, maps, aboveGap, wide, gaps } = measure(walk);
+  const roomX = hbm.width - 2 * PAD - LABEL - gaps.across;
+  const roomY = hbm.height - HEAD - FOOT - 8 - gaps.down;
   const scale = Math.min(
-    roomX / (maps * walk.keyLen + 2 * walk.headDim),
-    roomY / (walk.queryLen + 2 * walk.headDim),
+    roomX / (maps * walk.keyLen + wide.across * walk.headDim),
+    roomY / (walk.rowCount + wide.down * walk.headDim),
   );
-  const thick = Math.max(walk.headDim * scale, THINNEST);
-  const mapWidth = Math.max(walk.keyLen * scale, THINNEST);
-  const mapHeight = Math.max(walk.queryLen * scale, THINNEST);
-  const used = LABEL + 2 * thick + maps * mapWidth + gaps;
-  const left = hbm.x + (hbm.width - used) / 2 + LABEL;
-  const top = hbm.y + HEAD + 4 + (roomY - (mapHeight + 2 * thick)) / 2;
+  const slim = Math.min(walk.keyLen, walk.rowCount) * scale < SLIM;
+  const least = slim ? SLIM_SHOWN : THINNEST;
+  const thick = Math.max(walk.headDim * scale, least);
+  const mapWidth = Math.max(Math.min(walk.keyLen * scale, (roomX - wide.across * thick) / maps), least);
+  const mapHeight = Math.max(Math.min(walk.rowCount * scale, roomY - wide.down * thick), least);
+  const used = LABEL + wide.across * thick + maps * mapWidth + gaps.across;
+  const size = (tensor) => (hasNumbers(tensor) ? STATISTICS_WIDTH : thick);
+  const tensors = { scale, slim };
 
-  const mapY = top + thick + GAP;
-  const scores = { x: left + thick + GAP, y: mapY, width: mapWidth, height: mapHeight };
-  const weights = maps === 2 ? { ...scores, x: scores.x + mapWidth + MAP_GAP } : scores;
-  const output = { x: weights.x + mapWidth + WIDE_GAP, y: mapY, width: thick, height: mapHeight };
-  return {
-    scale,
-    [TENSOR.QUERY]: { x: left, y: mapY, width: thick, height: mapHeight },
-    [TENSOR.KEY]: { x: scores.x, y: top, width: mapWidth, height: thick },
-    [TENSOR.VALUE]: { x: weights.x, y: mapY + mapHeight + GAP, width: mapWidth, height: thick },
-    [TENSOR.SCORES]: scores,
-    [TENSOR.PROBABILITIES]: weights,
-    [TENSOR.OUTPUT]: output,
-    [TENSOR.STATISTICS]: { x: output.x + thick + GAP, y: mapY, width: STATISTICS_WIDTH, height: mapHeight },
-  };
+  let x = hbm.x + (hbm.width - used) / 2 + LABEL;
+  const top = hbm.y + HEAD + 4 + (roomY - (mapHeight + wide.down * thick)) / 2;
+  const mapY = top + sides.above.reduce((sum, tensor) => sum + size(tensor) + GAP, 0) - GAP + aboveGap;
+  for (const tensor of sides.left) {
+    tensors[tensor] = { x, y: mapY, width: size(tensor), height: mapHeight };
+    x += size(tensor) + GAP;
+  }
+  const scores = { x, y: mapY, width: mapWidth, height: mapHeight };
+  tensors[TENSOR.SCORES] = scores;
+  if (maps === 2) tensors[TENSOR.PROBABILITIES] = { ...scores, x: (x += mapWidth + MAP_GAP) };
+  const last = { ...scores, x };
+  x += mapWidth + WIDE_GAP;
+  for (const tensor of sides.right) {
+    tensors[tensor] = { x, y: mapY, width: size(tensor), height: mapHeight };
+    x += size(tensor) + GAP;
+  }
+  let y = top;
+  for (const tensor of sides.above) {
+    tensors[tensor] = { x: scores.x, y, width: mapWidth, height: size(tensor) };
+    y += size(tensor) + GAP;
+  }
+  y = mapY + mapHeight + GAP;
+  for (const tensor of sides.below) {
+    tensors[tensor] = { x: last.x, y, width: mapWidth, height: size(tensor) };
+    y += size(tensor) + GAP;
+  }
+  return tensors;
 }
 
-const alongKeys = (tensor) => tensor === TENSOR.KEY || tensor === TENSOR.VALUE;
-const isMap = (tensor) => tensor === TENSOR.SCORES || tensor === TENSOR.PROBABILITIES;
-
-/** Start and length of a tile along a tensor that is `extent` px long; the last tile is shorter. */
-function span(tile, rows, length, extent) {
-  const first = tile < 0 ? 0 : tile * rows;
-  const last = tile < 0 ? length : Math.min(first + rows, length);
-  return [(first / length) * extent, ((last - first) / length) * extent];
-}
+/** Start and length of the rows from `first` up to `stop` along a side of `extent` px that `length` rows make. */
+const share = ([first, stop], length, extent) => [(first / length) * extent, ((stop - first) / length) * extent];
+const keysOfTile = (walk, tile) => (tile < 0 ? [0, walk.keyLen] : [tile * walk.keyRows, Math.min((tile + 1) * walk.keyRows, walk.keyLen)]);
+const rowsOrAll = (walk, tile) => (tile < 0 ? [0, walk.rowCount] : rowsOfTile(walk, tile));
+const splitOrAll = (walk, split) => (split < 0 ? [0, walk.splits] : [split, split + 1]);
 
 /** Rectangle of a tile in HBM; -1 means all along that side. */
 export function tileRect(walk, tensors, tensor, queryTile, keyTile) {
   const whole = tensors[tensor];
-  const [x, width] =
-    alongKeys(tensor) || isMap(tensor) ? span(keyTile, walk.keyRows, walk.keyLen, whole.width) : [0, whole.width];
+  let [x, width] = [0, whole.width];
+  if (isPartial(tensor)) [x, width] = share(splitOrAll(walk, keyTile), walk.splits, whole.width);
+  else if (alongKeys(tensor) || isPair(tensor)) [x, width] = share(keysOfTile(walk, keyTile), walk.keyLen, whole.width);
   const [y, height] = alongKeys(tensor)
     ? [0, whole.height]
-    : span(queryTile, walk.queryRows, walk.queryLen, whole.height);
+    : share(rowsOrAll(walk, queryTile), walk.rowCount, whole.height);
   return { x: whole.x + x, y: whole.y + y, width, height };
 }
 
 const SLOT_ORDER = [
-  TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.OUTPUT, TENSOR.SCORES, TENSOR.STATISTICS,
+  TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.OUTPUT, TENSOR.PARTIAL_OUTPUT, TENSOR.OUTPUT_GRADIENT,
+  TENSOR.QUERY_GRADIENT, TENSOR.SCORES, TENSOR.PROBABILITY_GRADIENT, TENSOR.QUERY_GRADIENT_SUM, TENSOR.KEY_GRADIENT,
+  TENSOR.VALUE_GRADIENT, TENSOR.STATISTICS, TENSOR.PARTIAL_STATISTICS, TENSOR.DELTA,
 ];
+const SLOTS_IN_ROW = 5;
+const slotShare = (tensor) => (hasNumbers(tensor) ? 0.7 : 1);
 
 /** Slots, gauges and table on the chip. `slots` maps a tensor to its rectangle; S and P share one. */
 export function layoutChip(walk, chip, narrow) {
   const groups = [0, 1].map((memory) => slotGroup(walk, memory));
-  return narrow ? layoutNarrowChip(chip, groups) : layoutWideChip(chip, groups);
+  const layout = narrow ? layoutNarrowChip(chip, groups) : layoutWideChip(chip, groups);
+  for (const { tensor } of walk.slots) layout.slots[tensor] ??= layout.slots[slotOwner(walk, tensor)];
+  return layout;
 }
 
 function slotGroup(walk, memory) {
   const held = walk.slots.filter((slot) => slot.memory === memory).map((slot) => slot.tensor);
-  return SLOT_ORDER.filter((tensor) => held.includes(tensor));
+  return SLOT_ORDER.filter((tensor) => held.includes(tensor) && slotOwner(walk, tensor) === tensor);
+}
+
+/** Slots in rows of equal length, as few as hold them all. */
+function inRows(tensors) {
+  const rows = Math.ceil(tensors.length / SLOTS_IN_ROW);
+  const length = Math.ceil(tensors.length / rows);
+  return Array.from({ length: rows }, (_, row) => tensors.slice(row * length, (row + 1) * length));
 }
 
 function layoutWideChip(chip, groups) {
   const inner = { x: chip.x + PAD, width: chip.width - 2 * PAD };
-  const size = Math.min(54, (inner.width - 4 * 7) / 4.7, (chip.height - CHIP_BESIDE_SLOTS) / 2);
+  const rowsOf = groups.map(inRows);
+  const rows = rowsOf[0].length + rowsOf[1].length;
+  const widest = Math.max(...rowsOf.flat().map((row) => row.reduce((sum, tensor) => sum + slotShare(tensor), 0)));
+  const down = (chip.height - CHIP_BESIDE_SLOTS + (rows > 2 ? TABLE_ROOM : 0) - 7 * (rows - 2)) / rows;
+  const size = Math.min(54, (inner.width - 4 * 7) / Math.max(widest, 4.7), down);
   const slots = {};
-  const compartments = groups.map((tensors, memory) => {
-    const top = chip.y + 36 + memory * (size + 78);
-    placeSlots(slots, tensors, inner.x, top + 24, size);
-    return {
+  let top = chip.y + 36;
+  const compartments = rowsOf.map((tensorRows) => {
+    tensorRows.forEach((row, index) => placeSlots(slots, row, inner.x, top + 24 + index * (size + 7), size));
+    const below = top + tensorRows.length * (size + 7) - 7;
+    const place = {
       title: { x: inner.x, y: top + 12 },
-      gauge: { x: inner.x, y: top + size + 34, width: inner.width, height: 6 },
-      used: { x: inner.x, y: top + size + 56 },
-      limit: { x: inner.x + inner.width, y: top + size + 56 },
-      divider: { x: chip.x, y: top + size + 68, width: chip.width },
+      gauge: { x: inner.x, y: below + 34, width: inner.width, height: 6 },
+      used: { x: inner.x, y: below + 56 },
+      limit: { x: inner.x + inner.width, y: below + 56 },
+      divider: { x: chip.x, y: below + 68, width: chip.width },
     };
+    top = below + 78;
+    return place;
   });
   const tableTop = compartments[1].divider.y;
   const table = { x: inner.x, y: tableTop, width: inner.width, height: chip.y + chip.height - tableTop };
   return { compartments, slots, table, header: { x: inner.x, y: chip.y + 22, right: inner.x + inner.width } };
 }
 
+/** Shared memory, registers and table beside one another; one above the other where slots are many. */
 function layoutNarrowChip(chip, groups) {
-  const columns = [[0, 0.47], [0.47, 0.3]];
+  const stacked = hasManySlots(groups);
+  const columns = stacked ? [[0, 1], [0, 1]] : [[0, 0.47], [0.47, 0.3]];
   const slots = {};
   const compartments = groups.map((tensors, memory) => {
-    const [start, share] = columns[memory];
+    const [start, part] = columns[memory];
     const x = chip.x + 12 + start * (chip.width - 12);
-    const width = share * (chip.width - 12) - 12;
-    const count = tensors.reduce((sum, tensor) => sum + (tensor === TENSOR.STATISTICS ? 0.7 : 1), 0);
-    placeSlots(slots, tensors, x, chip.y + 54, Math.min(40, (width - 4 * (tensors.length - 1)) / count), 4);
+    const y = chip.y + (stacked ? memory * STACKED_HEIGHT : 0);
+    const width = part * (chip.width - 12) - 12;
+    const count = tensors.reduce((sum, tensor) => sum + slotShare(tensor), 0);
+    placeSlots(slots, tensors, x, y + 54, Math.min(40, (width - 4 * (tensors.length - 1)) / count), 4);
     return {
-      title: { x, y: chip.y + 44 },
-      gauge: { x, y: chip.y + 106, width, height: 5 },
-      used: { x, y: chip.y + 126 },
-      limit: { x, y: chip.y + 142, anchor: "start" },
+      title: { x, y: y + 44 },
+      gauge: { x, y: y + 106, width, height: 5 },
+      used: { x, y: y + 126 },
+      limit: stacked ? { x: x + width, y: y + 126 } : { x, y: y + 142, anchor: "start" },
       divider: null,
     };
   });
   const tableX = chip.x + 12 + 0.77 * (chip.width - 12);
-  const table = { x: tableX, y: chip.y + 26, width: chip.x + chip.width - 12 - tableX, height: 120 };
+  const table = stacked ? null : { x: tableX, y: chip.y + 26, width: chip.x + chip.width - 12 - tableX, height: 120 };
   return { compartments, slots, table, header: { x: chip.x + 12, y: chip.y + 22, right: chip.x + chip.width - 12 } };
 }
+
+const hasManySlots = (groups) => groups.some((tensors) => tensors.length > SLOTS_IN_ROW + 1);
 
 function placeSlots(slots, tensors, left, top, size, gap = 7) {
   let x = left;
   for (const tensor of tensors) {
-    const width = tensor === TENSOR.STATISTICS ? size * 0.7 : size;
+    const width = size * slotShare(tensor);
     slots[tensor] = { x, y: top, width, height: size };
     x += width + gap;
   }
-  if (slots[TENSOR.SCORES]) slots[TENSOR.PROBABILITIES] = slots[TENSOR.SCORES];
 }
 
 /** The two lanes of the bus and where a tile rests on each: [read, write]. */

@@ -1,10 +1,7 @@
 // Bytes so far, per tensor and direction on one scale, beside the closed form that the walk ends on.
 import { createCounted } from "./counted.js";
 import { exactBytes, fillTemplate, htmlNode, setText } from "./svg.js";
-import { READ, TENSOR, TENSOR_NAMES, WRITE, bytesSoFar, directionOf, tensorOf } from "./walk.js";
-
-const ORDER = [TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.SCORES, TENSOR.PROBABILITIES, TENSOR.OUTPUT, TENSOR.STATISTICS];
-const NAMES = ["Q", "K", "V", "S", "P", "O"];
+import { READ, TENSOR, TENSOR_LETTERS, TENSOR_NAMES, WRITE, bytesSoFar, directionOf, tensorOf } from "./walk.js";
 
 export function createLedger(parent, walks, { ratio, surprises, counted, texts }) {
   const card = htmlNode(parent, "section", "ledger");
@@ -25,7 +22,10 @@ export function createLedger(parent, walks, { ratio, surprises, counted, texts }
 
 const moved = (walk, position, tensor) =>
   bytesSoFar(walk, position, tensor, READ) + bytesSoFar(walk, position, tensor, WRITE);
-const movedTensors = (walk) => ORDER.filter((tensor) => moved(walk, walk.length, tensor) > 0);
+const movedTensors = (walk) => Object.values(TENSOR).filter((tensor) => moved(walk, walk.length, tensor) > 0);
+
+/** L is a split's own where L of all keys is another row. */
+const letterOf = (tensor) => (tensor === TENSOR.PARTIAL_STATISTICS ? "L̃" : TENSOR_LETTERS[tensor]);
 
 function createSide(body, walk, counted, texts, scale, compares) {
   const side = htmlNode(body, "div", "side");
@@ -56,7 +56,7 @@ function createSide(body, walk, counted, texts, scale, compares) {
 
 function createRow(table, walk, tensor, scale) {
   const name = TENSOR_NAMES[tensor];
-  const label = tensor === TENSOR.STATISTICS ? (walk.statisticsPerRow === 2 ? "m, ℓ" : "L") : NAMES[tensor];
+  const label = tensor === TENSOR.STATISTICS ? (walk.statisticsPerRow === 2 ? "m, ℓ" : "L") : letterOf(tensor);
   htmlNode(table, "span", `name ${name}`, label);
   const track = htmlNode(table, "span", "track");
   const bars = ["", " written"].map((direction) => htmlNode(track, "i", `bar ${name}${direction}`));
@@ -98,7 +98,7 @@ function createProof(card, walk, counted, texts) {
   createCounted(proof, counted, texts);
   if (walk.difference !== null) {
     htmlNode(proof, "h3", "", texts.exactResult);
-    htmlNode(proof, "p", "note", fillTemplate(texts.difference, { difference: walk.difference }));
+    htmlNode(proof, "p", "note", fillTemplate(walk.backward ? texts.gradientsExact : texts.difference, { difference: walk.difference }));
   }
   htmlNode(proof, "h3", "", texts.notice);
   for (const note of walk.notes) htmlNode(proof, "p", "note", note);

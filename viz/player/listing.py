@@ -1,7 +1,7 @@
 """The lines of each algorithm beside its walk, and which of them a step performs.
 
-The notation is ours, the line numbers are the papers': "FlashAttention" (arXiv 2205.14135), Algorithms 0
-and 1, and "FlashAttention-2" (arXiv 2307.08691), Algorithm 1.
+The notation is ours, the line numbers are the papers': "FlashAttention" (arXiv 2205.14135), Algorithms 0, 1
+and 4, "FlashAttention-2" (arXiv 2307.08691), Algorithms 1 and 2; Flash-Decoding has three numbered steps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import MappingProxyType
 class CodeLine:
     """One line, the number it has in its source, and the steps that perform it."""
 
-    number: int
+    number: int  # 0 for what the code does and the paper leaves out
     indent: int
     text: str
     steps: tuple[str, ...] = ()  # `load.query`, or of one variant alone `store.output.start`
@@ -88,8 +88,108 @@ _STANDARD = Listing(
         CodeLine(3, 1, "write O[i]", ("store.output",)),
     ),
 )
+_FLASH_DECODING = Listing(
+    "Flash-Decoding (2023), three steps",
+    (
+        CodeLine(1, 0, "for split in splits of key_tiles:"),
+        CodeLine(2, 1, "load Q[i]", ("load.query",)),
+        CodeLine(2, 1, "O = 0, ℓ = 0, m = −∞", ("init.output",)),
+        CodeLine(2, 1, "for j in split:"),
+        CodeLine(2, 2, "load K[j], V[j]", ("load.key", "load.value")),
+        CodeLine(2, 2, "S = Q Kᵀ / √d", ("scores.scores",)),
+        CodeLine(2, 2, "m′, P, α, ℓ of S", ("softmax.probabilities",)),
+        CodeLine(2, 2, "O = α O + P V", ("values.output",)),
+        CodeLine(2, 1, "Õ = O / ℓ, L̃ = m + log ℓ", ("finish.partial_output",)),
+        CodeLine(2, 1, "write Õ[split], L̃[split]", ("store.partial_output", "store.partial_statistics")),
+        CodeLine(3, 0, "O = 0, ℓ = 0, m = −∞", ("init.output.merge",)),
+        CodeLine(3, 0, "for split in splits:"),
+        CodeLine(3, 1, "load Õ[split], L̃[split]", ("load.partial_output", "load.partial_statistics")),
+        CodeLine(3, 1, "m′ = max(m, L̃)", ("merge.output",)),
+        CodeLine(3, 1, "ℓ = exp(m − m′) ℓ + exp(L̃ − m′)", ("merge.output",)),
+        CodeLine(3, 1, "O = exp(m − m′) O + exp(L̃ − m′) Õ", ("merge.output",)),
+        CodeLine(3, 0, "O = O / ℓ, L = m + log ℓ", ("finish.output",)),
+        CodeLine(3, 0, "write O[i], L[i]", ("store.output", "store.statistics")),
+    ),
+)
+_FLASH_V1_BACKWARD = Listing(
+    "FlashAttention, Algorithm 4",
+    (
+        CodeLine(
+            5,
+            0,
+            "dQ = 0, dK = 0, dV = 0",
+            (
+                "init.query_gradient",
+                "init.key_gradient.start",
+                "init.value_gradient.start",
+                "store.query_gradient.start",
+                "store.key_gradient.start",
+                "store.value_gradient.start",
+            ),
+        ),
+        CodeLine(6, 0, "for j in key_tiles:"),
+        CodeLine(7, 1, "load K[j], V[j]", ("load.key", "load.value")),
+        CodeLine(8, 1, "dK̃ = 0, dṼ = 0", ("init.key_gradient", "init.value_gradient")),
+        CodeLine(9, 1, "for i in query_tiles:"),
+        CodeLine(
+            10,
+            2,
+            "load Q, O, dO, dQ, ℓ, m [i]",
+            ("load.query", "load.output", "load.output_gradient", "load.query_gradient", "load.statistics"),
+        ),
+        CodeLine(11, 2, "S = Q Kᵀ / √d", ("scores.scores",)),
+        CodeLine(13, 2, "P = exp(S − m) / ℓ", ("weights.probabilities",)),
+        CodeLine(16, 2, "dṼ += Pᵀ dO", ("value_gradient.value_gradient",)),
+        CodeLine(17, 2, "dP = dO Vᵀ", ("probability_gradient.probability_gradient",)),
+        CodeLine(19, 2, "D = rowsum(dO ∘ O)", ("delta.delta",)),
+        CodeLine(20, 2, "dS = P ∘ (dP − D)", ("score_gradient.score_gradient",)),
+        CodeLine(21, 2, "dQ += dS K / √d", ("query_gradient.query_gradient",)),
+        CodeLine(21, 2, "write dQ[i]", ("store.query_gradient",)),
+        CodeLine(22, 2, "dK̃ += dSᵀ Q / √d", ("key_gradient.key_gradient", "finish.key_gradient")),
+        CodeLine(24, 1, "write dK[j], dV[j]", ("store.key_gradient", "store.value_gradient")),
+    ),
+)
+_FLASH_V2_BACKWARD = Listing(
+    "FlashAttention-2, Algorithm 2",
+    (
+        CodeLine(3, 0, "ΣdQ = 0", ("init.query_gradient_sum", "store.query_gradient_sum")),
+        CodeLine(4, 0, "load O, dO [i]", ("load.output", "load.output_gradient.delta")),
+        CodeLine(4, 0, "D = rowsum(dO ∘ O)", ("delta.delta",)),
+        CodeLine(4, 0, "write D[i]", ("store.delta",)),
+        CodeLine(5, 0, "for j in key_tiles:"),
+        CodeLine(6, 1, "load K[j], V[j]", ("load.key", "load.value")),
+        CodeLine(7, 1, "dK = 0, dV = 0", ("init.key_gradient", "init.value_gradient")),
+        CodeLine(8, 1, "for i in query_tiles:"),
+        CodeLine(
+            9,
+            2,
+            "load Q, dO, L, D [i]",
+            ("load.query", "load.output_gradient", "load.statistics", "load.delta"),
+        ),
+        CodeLine(10, 2, "S = Q Kᵀ / √d", ("scores.scores",)),
+        CodeLine(11, 2, "P = exp(S − L)", ("weights.probabilities",)),
+        CodeLine(12, 2, "dV += Pᵀ dO", ("value_gradient.value_gradient",)),
+        CodeLine(13, 2, "dP = dO Vᵀ", ("probability_gradient.probability_gradient",)),
+        CodeLine(14, 2, "dS = P ∘ (dP − D)", ("score_gradient.score_gradient",)),
+        CodeLine(
+            15, 2, "ΣdQ[i] += dS K, in HBM", ("query_gradient.query_gradient_sum", "add.query_gradient_sum")
+        ),
+        CodeLine(16, 2, "dK += dSᵀ Q", ("key_gradient.key_gradient",)),
+        CodeLine(0, 1, "dK = dK / √d", ("finish.key_gradient",)),
+        CodeLine(18, 1, "write dK[j], dV[j]", ("store.key_gradient", "store.value_gradient")),
+        CodeLine(0, 0, "dQ = ΣdQ / √d", ("load.query_gradient_sum", "finish.query_gradient")),
+        CodeLine(0, 0, "write dQ[i]", ("store.query_gradient",)),
+    ),
+)
 LISTINGS: Mapping[str, Listing] = MappingProxyType(
-    {"standard": _STANDARD, "flash_v1": _FLASH_V1, "flash_v2": _FLASH_V2}
+    {
+        "standard": _STANDARD,
+        "flash_v1": _FLASH_V1,
+        "flash_v2": _FLASH_V2,
+        "flash_decoding": _FLASH_DECODING,
+        "flash_v1_backward": _FLASH_V1_BACKWARD,
+        "flash_v2_backward": _FLASH_V2_BACKWARD,
+    }
 )
 
 

@@ -1,12 +1,10 @@
 // Tiles that can be pointed at, in HBM and on the chip: by mouse, finger or arrow keys; Enter or a click picks one.
 import { htmlNode, setAll, setText, show } from "./svg.js";
-import { TENSOR, isResident } from "./walk.js";
+import { alongKeys, heldInSlot, isPair, isPartial, slotOwner, tilesOf } from "./walk.js";
 import { tileRect } from "./layout.js";
-import { isPair } from "./rule.js";
 
 const SLACK = 5; // px around what is too slim to hit
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const perKey = (tensor) => tensor === TENSOR.KEY || tensor === TENSOR.VALUE;
 
 /** `describe(tile)` says what a tile is; `pick(tile)` is called with the chosen one, or is null. */
 export function createPicker(frame, walk, texts, describe, pick) {
@@ -27,24 +25,27 @@ export function createPicker(frame, walk, texts, describe, pick) {
 
 /** Areas of HBM: each a tensor, its rectangle, and how many tiles it has across and down. */
 function hbmTiles(walk, tensors) {
-  const inHbm = (tensor) =>
-    (tensor !== TENSOR.STATISTICS || walk.storesStatistics) && (tensor !== TENSOR.PROBABILITIES || walk.storesScores);
+  const inHbm = (tensor) => walk.inHbm.has(tensor) || (isPair(tensor) && tensors[tensor]);
   return Object.keys(tensors)
     .map(Number)
     .filter((tensor) => Number.isInteger(tensor) && inHbm(tensor))
-    .map((tensor) => ({
-      rect: tensors[tensor],
-      across: perKey(tensor) || isPair(tensor) ? walk.keyTiles : 1,
-      down: perKey(tensor) ? 1 : walk.queryTiles,
-      tileAt: (x, y) => ({ tensor, queryTile: perKey(tensor) ? -1 : y, keyTile: perKey(tensor) || isPair(tensor) ? x : -1 }),
-      rectAt: (x, y) => tileRect(walk, tensors, tensor, y, x),
-    }));
+    .map((tensor) => {
+      const [across, down] = tilesOf(walk, tensor);
+      const byKey = alongKeys(tensor) || isPair(tensor) || isPartial(tensor);
+      return {
+        rect: tensors[tensor],
+        across,
+        down,
+        tileAt: (x, y) => ({ tensor, queryTile: alongKeys(tensor) ? -1 : y, keyTile: byKey ? x : -1 }),
+        rectAt: (x, y) => tileRect(walk, tensors, tensor, y, x),
+      };
+    });
 }
 
 /** Slots of the chip: each holds one tile, or none. */
 function slotTiles(walk, slotRect, positionOf) {
   return walk.slots
-    .filter(({ tensor }) => tensor !== TENSOR.PROBABILITIES && slotRect(tensor))
+    .filter(({ tensor }) => slotOwner(walk, tensor) === tensor && slotRect(tensor))
     .map(({ tensor }) => ({
       rect: slotRect(tensor),
       across: 1,
@@ -54,13 +55,14 @@ function slotTiles(walk, slotRect, positionOf) {
     }));
 }
 
-/** What a slot holds at a step; S and P share one. Null where it is empty. */
+/** What a slot holds at a step, where tensors may share one. Null where it is empty. */
 export function tileInSlot(walk, index, slotTensor) {
-  const tensor = slotTensor === TENSOR.SCORES && isResident(walk, index, TENSOR.PROBABILITIES) ? TENSOR.PROBABILITIES : slotTensor;
-  if (!isResident(walk, index, tensor)) return null;
+  const tensor = heldInSlot(walk, index, slotOwner(walk, slotTensor));
+  if (tensor < 0) return null;
   if (isPair(tensor)) return { tensor, queryTile: walk.queryTile[index], keyTile: walk.keyTile[index] };
   const tile = walk.tileInSlot[tensor][index];
-  return { tensor, queryTile: perKey(tensor) ? -1 : tile, keyTile: perKey(tensor) ? tile : -1 };
+  if (isPartial(tensor)) return { tensor, queryTile: walk.queryTile[index], keyTile: tile };
+  return { tensor, queryTile: alongKeys(tensor) ? -1 : tile, keyTile: alongKeys(tensor) ? tile : -1 };
 }
 
 function createSurface(frame, note, label, describe, pick) {

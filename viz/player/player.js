@@ -1,8 +1,7 @@
-// The tile player: owns time, and draws walks as a function of it. Host-neutral: give it an element and data.
+// The tile player: draws walks as a function of time. Host-neutral: give it an element and data.
 import { fillTemplate, htmlNode } from "./svg.js";
 import { decodeWalk } from "./walk.js";
 import { BYTES, STEPS, TIME, createClock } from "./clock.js";
-import { FASTEST_TWEEN, indexOfSpeed, speedsFor } from "./speeds.js";
 import { captionOf } from "./caption.js";
 import { createCode } from "./code.js";
 import { createInspector } from "./inspector.js";
@@ -10,6 +9,7 @@ import { keptAnswer } from "./kept.js";
 import { createLedger } from "./ledger.js";
 import { createPicker, tileInSlot } from "./pick.js";
 import { createPictureButtons } from "./picture.js";
+import { createPlayback } from "./playback.js";
 import { createReading } from "./reading.js";
 import { describeTile } from "./rule.js";
 import { createScene } from "./scene.js";
@@ -17,47 +17,41 @@ import { createClockChoice, createSwitch } from "./switch.js";
 import { createTransport } from "./transport.js";
 import { bindKeys } from "./keys.js";
 
-const REDUCED_STOPS_PER_S = 4;
 const [PAGE, FILE, NOTEBOOK] = ["page", "file", "notebook"]; // hosts
-const LONGEST_FRAME_MS = 100; // a tab that was hidden does not leap
 const REPORT_AFTER_MS = 400;
 const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a place is reported on each clock
 
 /**
  * `data` is what `payload_of` of scene.py makes, with `texts`, `clock`, `time`, `surprises` and, for two walks, `ratio`.
  * `options.report(time)` is called at rest, `options.changeClock(kind)` where another clock is chosen;
- * `options.before` is the player that this one takes the place of, `options.carryOn` says that it plays
- * on from where that one is. `options.ask(question)` wants the numbers of a
- * tile from the host, which hands them to `answer`; without it tiles only tell their name.
+ * `options.before` is the player that this one takes the place of, `options.carryOn` says that it plays on
+ * from where that one is. `options.ask(question)` wants the numbers of a tile from the host, which hands them to
+ * `answer`; without it tiles only tell their name.
  */
 export function createPlayer(root, data, options = {}) {
   const walks = data.walks.map((described) => decodeWalk(described, data.columns));
   const clock = createClock(data.clock, walks);
   const reading = createReading(clock, walks, data.texts, data.gpu);
   const compares = walks.length > 1;
-  const reduced = window.matchMedia("(prefers-reduced-motion: reduce)");
-  const speeds = speedsFor(clock);
-  const state = {
-    time: clock.nearestStop(startTime()),
-    target: null,
-    playing: false,
-    speed: indexOfSpeed(speeds, options.before?.speed()),
-    chosen: Math.min(options.before?.chosen() ?? walks.length - 1, walks.length - 1),
-  };
-  let lastFrame = 0;
-  let frameRequest = 0;
+  const { before } = options;
+  const state = { chosen: Math.min(before?.chosen() ?? walks.length - 1, walks.length - 1), codeView: undefined };
+  const playback = createPlayback(clock, { time: startTime(), speed: before?.speed() }, {
+    draw,
+    settle: () => settle(true),
+    playing: (playing) => transport.setPlaying(playing),
+    speed: (index) => transport.setSpeed(index),
+    isGone: () => !host.isConnected && (destroy(), true),
+  });
   let reportTimer = 0;
 
   root.replaceChildren();
   const host = htmlNode(root, "div", compares ? "fa-player compare" : "fa-player");
   host.dataset.clock = clock.kind;
   const api = {
-    speeds, moveTo, moveBy, moveOuter, toggle, setSpeed, changeSpeed, scrubTo, stopScrubbing, destroy,
-    speed: () => speeds[state.speed],
-    time: () => state.time,
-    playing: () => state.playing,
+    ...playback,
+    destroy,
     chosen: () => state.chosen,
-    firstStep: () => clock.positionOf(0, state.time),
+    firstStep: () => clock.positionOf(0, playback.time()),
     clockKind: () => clock.kind,
     answer: (answer) => inspector.answer(answer),
     codeView: () => state.codeView,
@@ -69,27 +63,27 @@ export function createPlayer(root, data, options = {}) {
   const transport = createTransport(host, walks, clock, reading, data.texts, api);
   if (compares) createClockChoice(host, clock, data.texts, options.changeClock);
   const ledger = createLedger(host, walks, data);
-  const code = createCode(host, walks, data.listings, data.code, options.before?.codeView(), (view) => (state.codeView = view));
+  const code = createCode(host, walks, data.listings, data.code, before?.codeView(), (view) => (state.codeView = view));
   createPictureButtons(host, data.texts, frameToSave);
   const unbindKeys = bindKeys(host, api, data.host !== NOTEBOOK);
   const observer = new ResizeObserver(() => (host.isConnected ? (resize(), draw()) : destroy()));
   observer.observe(host);
-  transport.setSpeed(state.speed);
+  playback.changeSpeed(0);
   transport.setPlaying(false);
   choose(state.chosen);
   settle(changesClock());
-  if (options.carryOn && options.before.playing()) toggle();
+  if (options.carryOn && before.isPlaying()) playback.toggle();
   root.dataset.ready = "1";
   return api;
 
   /** Another clock for the same walks starts where the first of them stood. */
   function startTime() {
-    if (options.carryOn) return options.before.time();
-    return changesClock() ? (clock.times[0][options.before.firstStep()] ?? 0) : (data.time ?? 0);
+    if (options.carryOn) return before.time();
+    return changesClock() ? (clock.times[0][before.firstStep()] ?? 0) : (data.time ?? 0);
   }
 
   function changesClock() {
-    return Boolean(options.before) && options.before.clockKind() !== clock.kind;
+    return Boolean(before) && before.clockKind() !== clock.kind;
   }
 
   function choose(index) {
@@ -107,12 +101,12 @@ export function createPlayer(root, data, options = {}) {
   }
 
   function draw() {
-    const stop = clock.stopFrom(state.time);
+    const stop = playback.stop();
     const positions = walks.map((_, index) => clock.positionOf(index, stop));
-    scenes.forEach((scene, index) => scene.draw(positions[index], travelled(index)));
+    scenes.forEach((scene, index) => scene.draw(positions[index], playback.travelled(index)));
     const pending = walks.map((_, index) => clock.pendingBytes(index, stop));
     ledger.draw(positions, pending);
-    transport.draw(stop, state.time, captions(stop), positions, pending);
+    transport.draw(stop, playback.time(), captions(stop), positions, pending);
     turns?.draw(stop, state.chosen);
     code.draw(positions);
     inspector.draw();
@@ -128,7 +122,7 @@ export function createPlayer(root, data, options = {}) {
 
   /** What a picture of this frame shows, and what its file is called. */
   function frameToSave() {
-    const stop = clock.stopFrom(state.time);
+    const stop = playback.stop();
     const told = captions(stop);
     const [{ queryLen, keyLen, headDim, queryRows, keyRows }] = walks;
     return {
@@ -140,120 +134,18 @@ export function createPlayer(root, data, options = {}) {
     };
   }
 
-  /** 1 at rest and wherever tweens are dropped. */
-  function travelled(index) {
-    const still = !state.playing && state.target === null;
-    return still || reduced.matches || speeds[state.speed].factor > FASTEST_TWEEN ? 1 : clock.travelled(index, state.time);
-  }
-
-  function frame(now) {
-    const elapsed = Math.min(now - lastFrame, LONGEST_FRAME_MS);
-    lastFrame = now;
-    if (!host.isConnected) return destroy();
-    state.time = advance(elapsed);
-    const stop = state.target ?? clock.length;
-    if (state.time >= stop) {
-      state.time = stop;
-      state.playing = false;
-      state.target = null;
-      transport.setPlaying(false);
-      draw();
-      return settle(true);
-    }
-    draw();
-    frameRequest = requestAnimationFrame(frame);
-  }
-
-  function advance(elapsed) {
-    const { factor, seconds } = speeds[state.speed];
-    if (reduced.matches) {
-      state.carried = (state.carried ?? 0) + (elapsed / 1000) * Math.min(REDUCED_STOPS_PER_S, factor * REDUCED_STOPS_PER_S);
-      const whole = Math.floor(state.carried);
-      state.carried -= whole;
-      return clock.stopsOn(state.time, whole);
-    }
-    if (seconds && state.target === null) return state.time + (clock.length * elapsed) / (1000 * seconds);
-    return clock.advance(state.time, elapsed * (state.target === null ? factor : 1));
-  }
-
-  function run() {
-    cancelAnimationFrame(frameRequest);
-    lastFrame = performance.now();
-    frameRequest = requestAnimationFrame(frame);
-  }
-
-  function halt() {
-    cancelAnimationFrame(frameRequest);
-    state.time = clock.stopFrom(state.time);
-    state.target = null;
-    if (state.playing) transport.setPlaying(false);
-    state.playing = false;
-  }
-
-  function toggle() {
-    const played = state.playing;
-    halt();
-    if (played) {
-      draw();
-      return settle(true);
-    }
-    if (state.time >= clock.length) state.time = 0;
-    state.playing = true;
-    transport.setPlaying(true);
-    run();
-  }
-
-  function moveTo(time) {
-    scrubTo(time);
-    settle(true);
-  }
-
-  /** One stop on travels, one back is there at once. */
-  function moveBy(stops) {
-    const from = state.target ?? clock.stopFrom(state.time);
-    halt();
-    const to = clock.stopsOn(from, stops);
-    if (stops !== 1 || reduced.matches || to === from) return moveTo(to);
-    state.time = from;
-    state.target = to;
-    run();
-  }
-
-  function moveOuter(forward) {
-    moveTo(clock.outerStop(clock.stopFrom(state.time), forward));
-  }
-
-  function setSpeed(index) {
-    state.speed = Math.min(Math.max(index, 0), speeds.length - 1);
-    transport.setSpeed(state.speed);
-  }
-
-  function changeSpeed(by) {
-    setSpeed(state.speed + by);
-  }
-
-  function scrubTo(time) {
-    halt();
-    state.time = clock.nearestStop(time);
-    draw();
-  }
-
-  function stopScrubbing() {
-    settle(true);
-  }
-
   /** Motion has stopped: say the caption once, and tell the host where we are. */
   function settle(tellsHost) {
-    transport.announce(captions(state.time));
+    transport.announce(captions(playback.stop()));
     inspector.rest();
     if (!tellsHost || !options.report) return;
     clearTimeout(reportTimer);
-    reportTimer = setTimeout(() => !state.playing && state.target === null && options.report(state.time), REPORT_AFTER_MS);
+    reportTimer = setTimeout(() => playback.rests() && options.report(playback.time()), REPORT_AFTER_MS);
   }
 
   function makePicker(frame, walk, index) {
     const pick = (tile, opener) => {
-      if (state.playing) toggle();
+      if (playback.isPlaying()) playback.toggle();
       inspector.open(followTile({ ...tile, walk: index }), opener);
     };
     const describe = (tile) => describeTile(walk, data.rules[index], tile, data.inspector);
@@ -262,7 +154,7 @@ export function createPlayer(root, data, options = {}) {
 
   /** A tile at the step that is shown: in HBM it stays the same, a slot of the chip may hold another. */
   function followTile(question) {
-    const step = clock.positionOf(question.walk, clock.stopFrom(state.time));
+    const step = clock.positionOf(question.walk, playback.stop());
     const held = question.onChip ? tileInSlot(walks[question.walk], step - 1, question.tensor) : null;
     return { ...question, ...held, step };
   }
@@ -270,11 +162,11 @@ export function createPlayer(root, data, options = {}) {
   /** A way to a step, or null: on the clock of bytes arithmetic has no width, so that it is never shown. */
   function wayToStep(walk, step) {
     const time = clock.times[walk][step];
-    return clock.positionOf(walk, time) === step ? () => moveTo(time) : null;
+    return clock.positionOf(walk, time) === step ? () => playback.moveTo(time) : null;
   }
 
   function destroy() {
-    cancelAnimationFrame(frameRequest);
+    playback.cancel();
     clearTimeout(reportTimer);
     observer.disconnect();
     unbindKeys();

@@ -1,18 +1,16 @@
 // What a tile is and what the mask does to it, in words: for the pointer, the keyboard and a screen reader.
 import { fillTemplate, subscript } from "./svg.js";
-import { TENSOR, TENSOR_LETTERS } from "./walk.js";
-
-const perKey = (tensor) => tensor === TENSOR.KEY || tensor === TENSOR.VALUE;
-export const isPair = (tensor) => tensor === TENSOR.SCORES || tensor === TENSOR.PROBABILITIES;
+import { TENSOR, TENSOR_LETTERS, alongKeys, hasNumbers, isPair, isPartial } from "./walk.js";
 
 /** `Q₃ · queries 192–255`, or for a tile pair what its queries see of its keys. */
 export function describeTile(walk, rules, { tensor, queryTile, keyTile }, texts) {
-  const queries = span(queryTile, walk.queryRows, walk.queryLen);
+  const queries = span(queryTile % walk.tilesInHead, walk.queryRows, walk.queryLen);
   const keys = span(keyTile, walk.keyRows, walk.keyLen);
   if (isPair(tensor)) return ruleText(walk, rules, queryTile, keyTile, queries, keys, texts);
-  const [tile, [first, last]] = perKey(tensor) ? [keyTile, keys] : [queryTile, queries];
-  const letter = tensor === TENSOR.STATISTICS ? statisticsName(walk) : TENSOR_LETTERS[tensor] + subscript(tile);
-  return fillTemplate(perKey(tensor) ? texts.keysOf : texts.queriesOf, { letter, first, last, tile });
+  const [tile, [first, last]] = alongKeys(tensor) ? [keyTile, keys] : [queryTile, queries];
+  const index = hasNumbers(tensor) ? "" : subscript(isPartial(tensor) ? keyTile : tile);
+  const letter = tensor === TENSOR.STATISTICS ? statisticsName(walk) : TENSOR_LETTERS[tensor] + index;
+  return fillTemplate(alongKeys(tensor) ? texts.keysOf : texts.queriesOf, { letter, first, last, tile });
 }
 
 export const statisticsName = (walk) => (walk.statisticsPerRow === 2 ? "m, ℓ" : "L");
@@ -23,8 +21,9 @@ function span(tile, rows, length) {
 
 /** The mask's rule is Python's: `rules` holds its answers, this only says them. */
 function ruleText(walk, rules, queryTile, keyTile, queries, keys, texts) {
-  const state = rules.states[queryTile * walk.keyTiles + keyTile];
-  const [ofFirst, ofLast] = rules.seen[queryTile].map((seen) => seenText(seen, texts));
+  const inHead = queryTile % walk.tilesInHead; // the mask is the same for every head
+  const state = rules.states[inHead * walk.keyTiles + keyTile];
+  const [ofFirst, ofLast] = rules.seen[inHead].map((seen) => seenText(seen, texts));
   const values = {
     first_query: queries[0], last_query: queries[1], first_key: keys[0], last_key: keys[1],
     seen_by_first: ofFirst, seen_by_last: ofLast,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.gpu import GpuSpec
-from simulator.problem import key_tile_count, query_tile_count
+from simulator.problem import heads_per_kv, key_tile_count, query_tile_count
 from simulator.step_time import step_times_fs
 from simulator.trace import StepKind, Tensor, Trace
 from simulator.traffic import traffic_of
@@ -21,6 +21,7 @@ from viz.player.numbers import SHOWN_ROWS, Numbers, numbers_of
 from viz.units import format_capacity, format_traffic
 
 REGISTER_BYTES = 4
+OUTER_IS_KEY = ("flash_v1", "flash_v1_backward", "flash_v2_backward")  # else the outer loop is over queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,9 @@ def _kinds_of_rows(*columns: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def _outer_starts(trace: Trace) -> NDArray[np.int32]:
-    """Where the outer loop moves on: key tiles in V1, query tiles elsewhere; each kernel starts anew."""
+    """Where the outer loop moves on: to the next key tile or query tile, or to another thread block."""
     steps = trace.steps
-    tile = steps.key_tile if trace.algorithm.name == "flash_v1" else steps.query_tile
+    tile = steps.key_tile if trace.algorithm.name in OUTER_IS_KEY else steps.query_tile
     moves_on = (np.diff(tile) != 0) | (np.diff(steps.block) != 0)
     return np.concatenate(([0], np.flatnonzero(moves_on) + 1)).astype(np.int32)
 
@@ -126,14 +127,17 @@ def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dic
         "causal": shape.causal,
         "queryRows": tile.query_rows,
         "keyRows": tile.key_rows,
-        "queryTiles": query_tile_count(shape, tile),
+        "heads": heads_per_kv(shape),
+        "splits": trace.algorithm.splits,
+        "backward": Tensor.OUTPUT_GRADIENT in trace.algorithm.slots,
+        "outerIsKey": trace.algorithm.name in OUTER_IS_KEY,
+        "queryTiles": heads_per_kv(shape) * query_tile_count(shape, tile),
         "keyTiles": key_tile_count(shape, tile),
         "slots": [
             {"tensor": int(tensor), "memory": int(slot.memory), "keepsAll": slot.keeps_all}
             for tensor, slot in trace.algorithm.slots.items()
         ],
         "storesScores": _is_stored(trace, Tensor.SCORES),
-        "storesStatistics": _is_stored(trace, Tensor.STATISTICS),
         "statisticsPerRow": trace.algorithm.statistics_per_row,
         "sharedLimit": gpu.max_shared_bytes_per_block,
         "registerLimit": registers,

@@ -90,8 +90,8 @@ function roundedUp(value) {
 
 /** Names of outer tiles under the lane, as many as have room. */
 function drawOuterTiles(node, walk, width) {
-  const column = walk.algorithm === "flash_v1" ? walk.keyTile : walk.queryTile;
-  const letter = walk.algorithm === "flash_v1" ? "K" : "Q";
+  const column = walk.outerIsKey ? walk.keyTile : walk.queryTile;
+  const letter = walk.outerIsKey ? "K" : "Q";
   let free = 0;
   for (const start of walk.outerStart) {
     const x = (start / walk.length) * width;

@@ -12,12 +12,14 @@ TEXT_NAMES = (
     "clock", "bytesMoved", "tileSteps", "modelledTime", "timeModelled", "timeRule",
     "bytesSoFar", "algorithmic", "exact", "all", "wholeWalk", "agrees", "differs", "upToHere",
     "totals", "thisFrame", "save_svg", "save_png", "frameLine",
-    "exactResult", "difference", "notice", "letter_R", "letter_C", "letter_Tc", "letter_Tr",
+    "exactResult", "difference", "notice", "recomputed", "gradientsExact", "slim", "atSplit", "atHead",
+    "letter_R", "letter_C", "letter_Tc", "letter_Tr", "letter_S", "letter_p", "letter_a", "letter_h",
+    "letter_E",
 )  # fmt: skip
 
 # What these strings leave for the player to fill in.
 TEXT_PLACEHOLDERS = (
-    "walk", "q", "k", "rows", "used", "limit", "done", "all", "step", "steps", "seconds", "difference",
-    "bytes", "place", "share", "time", "name", "bandwidth", "rate",
+    "walk", "q", "k", "head", "rows", "used", "limit", "done", "all", "step", "steps", "seconds",
+    "difference", "bytes", "place", "share", "time", "name", "bandwidth", "rate",
     "read", "written", "unit", "queries", "keys", "head_dim", "query_rows", "key_rows",
 )  # fmt: skip

@@ -34,5 +34,7 @@ def _answer(page: Page, walks: Sequence[Walk], asked: dict[str, Any]) -> dict[st
     trace = walk.trace
     memory_at = None
     if walk.numbers is not None:
-        memory_at = cached_checkpoints(trace.algorithm.name, trace.shape, trace.tile).at
+        memory_at = cached_checkpoints(
+            trace.algorithm.name, trace.shape, trace.tile, trace.algorithm.splits
+        ).at
     return answer(page.text, trace, memory_at, question)

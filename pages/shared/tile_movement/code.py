@@ -15,18 +15,22 @@ INDENT = "  "
 
 
 def listings_payload(walk: Walk) -> list[dict[str, Any]]:
-    """Two views of a walk: the algorithm's lines, and those of our kernel.
+    """Views of a walk: the algorithm's lines, and those of our kernel where it is shown.
 
     `current` has for each caption of the walk the indices of the lines that its step performs.
     """
     name = walk.trace.algorithm.name
-    listing, kernel = LISTINGS[name], _kernel(name)
+    listing = LISTINGS[name]
+    algorithm = {
+        "source": listing.source,
+        "lines": [[line.number or "", INDENT * line.indent + line.text] for line in listing.lines],
+        "current": _current(walk, [line.steps for line in listing.lines]),
+    }
+    if name not in KERNELS:
+        return [algorithm]
+    kernel = _kernel(name)
     return [
-        {
-            "source": listing.source,
-            "lines": [[line.number, INDENT * line.indent + line.text] for line in listing.lines],
-            "current": _current(walk, [line.steps for line in listing.lines]),
-        },
+        algorithm,
         {
             "source": KERNELS[name].path,
             "lines": [[line.number, line.text] for line in kernel],

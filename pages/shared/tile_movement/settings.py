@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared.address import Complaint, choice, flag, integer, rules_of
-from pages.shared.cached import WALKS, cached_trace, cached_walk
+from pages.shared.cached import DECODING, WALKS, cached_trace, cached_walk
 from pages.shared.tile_movement.player_data import BYTES, CLOCKS, STEPS, TIME
 from simulator.gpu import GPUS, gpu_named
 from simulator.problem import MAX_HEAD_DIM, AttentionShape, TileShape, v1_tile
@@ -26,6 +26,8 @@ from viz.player.scene import Walk
 from viz.units import format_capacity
 
 MAX_LENGTH = 16_384
+MAX_HEADS = 64  # query heads that share one KV head
+MAX_SPLITS = 64
 MAX_TILE_ROWS = 4_096
 MAX_SRAM_ELEMENTS = 131_072
 MAX_STEP = 10**9  # the walk sets the true limit
@@ -46,6 +48,8 @@ class TileSettings:
     clock: str = choice(BYTES, CLOCKS, name="clock")
     query_len: int = integer(1_024, name="n", minimum=1, maximum=MAX_LENGTH)
     key_len: int = integer(0, name="keys", minimum=0, maximum=MAX_LENGTH)
+    heads: int = integer(1, name="heads", minimum=1, maximum=MAX_HEADS)
+    splits: int = integer(4, name="splits", minimum=1, maximum=MAX_SPLITS)
     head_dim: int = integer(64, name="d", minimum=1, maximum=MAX_HEAD_DIM)
     causal: bool = flag(False, name="causal")
     tiling: str = choice("hand", ("hand", "v1"), name="tiling")
@@ -80,12 +84,13 @@ def time_of(settings: TileSettings) -> int:
 
 
 def shape_of(settings: TileSettings) -> AttentionShape:
-    """The problem that is shown: one head in fp16."""
+    """The problem that is shown: one KV head in fp16, and the query heads that share it."""
     return AttentionShape(
         query_len=settings.query_len,
         key_len=settings.key_len or settings.query_len,
         head_dim=settings.head_dim,
         causal=settings.causal,
+        query_heads=settings.heads,
     )
 
 
@@ -122,7 +127,14 @@ def resolve(settings: TileSettings) -> Resolved:
 
 def walks_of_settings(settings: TileSettings) -> list[Walk]:
     """The walks that resolved settings ask for."""
-    return [cached_walk(name, *problem_of(settings)) for name in shown_walks(settings)]
+    return [
+        cached_walk(name, *problem_of(settings), splits_of(settings, name)) for name in shown_walks(settings)
+    ]
+
+
+def splits_of(settings: TileSettings, walk: str) -> int:
+    """Blocks that share the keys of a query tile: one but in decoding."""
+    return settings.splits if walk == DECODING else 1
 
 
 def _part_walks(settings: TileSettings) -> Resolved:
@@ -138,7 +150,9 @@ def _places_of(settings: TileSettings) -> tuple[int, ...]:
 
 def _limit_place(settings: TileSettings) -> Resolved:
     """Step, bytes and modelled time at most where the longest of the walks ends."""
-    traces = [cached_trace(name, *problem_of(settings)) for name in shown_walks(settings)]
+    traces = [
+        cached_trace(name, *problem_of(settings), splits_of(settings, name)) for name in shown_walks(settings)
+    ]
     gpu = gpu_named(settings.gpu)
     last = {
         "step": max(len(trace) for trace in traces),
@@ -229,11 +243,12 @@ def _limit_pairs(settings: TileSettings) -> Resolved:
 
 def _shorten(settings: TileSettings, tile: TileShape) -> TileSettings:
     """Lengths cut to a square of tiles where both exceed its side, else the longer one alone."""
-    side = isqrt(MAX_TILE_PAIRS)
+    most = MAX_TILE_PAIRS // settings.heads
+    side = isqrt(most)
     query_tiles = -(-settings.query_len // tile.query_rows)
     key_tiles = -(-shape_of(settings).key_len // tile.key_rows)
-    most_queries = max(side, MAX_TILE_PAIRS // key_tiles) * tile.query_rows
-    most_keys = max(side, MAX_TILE_PAIRS // query_tiles) * tile.key_rows
+    most_queries = max(side, most // key_tiles) * tile.query_rows
+    most_keys = max(side, most // query_tiles) * tile.key_rows
     key_len = min(settings.key_len, most_keys)
     if not settings.key_len:
         most_queries = min(most_queries, most_keys)

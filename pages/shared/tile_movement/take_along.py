@@ -86,7 +86,7 @@ def _memory_of(walk: Walk) -> MemoryAt | None:
     trace = walk.trace
     if walk.numbers is None:
         return None
-    return cached_checkpoints(trace.algorithm.name, trace.shape, trace.tile).at
+    return cached_checkpoints(trace.algorithm.name, trace.shape, trace.tile, trace.algorithm.splits).at
 
 
 def _choose_kept(page: Page) -> int:

@@ -42,7 +42,7 @@ MAKERS = [
 
 
 def catalogue(language: str) -> dict[str, str]:
-    texts = {}
+    texts: dict[str, str] = {}
     for name in ("tile_movement.po", "tile_walks.po"):
         with (LOCALES / language / name).open("rb") as file:
             messages = read_po(file, locale=language)

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2, trace_standard
+from simulator import (
+    AttentionShape,
+    TileShape,
+    trace_flash_decoding,
+    trace_flash_v1,
+    trace_flash_v1_backward,
+    trace_flash_v2,
+    trace_flash_v2_backward,
+    trace_standard,
+)
 from viz.player.captions import captions_of
 from viz.player.kernel_listing import KERNELS, KernelLine, KernelMark, KernelSource, kernel_lines
 from viz.player.limits import MakeTrace
 from viz.player.listing import LISTINGS, lines_of_step, step_name
 
 ROOT = Path(__file__).resolve().parents[3]
-WALKS = {"standard": trace_standard, "flash_v1": trace_flash_v1, "flash_v2": trace_flash_v2}
+WITH_KERNEL = {"standard": trace_standard, "flash_v1": trace_flash_v1, "flash_v2": trace_flash_v2}
+WALKS = WITH_KERNEL | {
+    "flash_decoding": partial(trace_flash_decoding, splits=3),
+    "flash_v1_backward": trace_flash_v1_backward,
+    "flash_v2_backward": trace_flash_v2_backward,
+}
 SHAPES = (AttentionShape(65, 65, 8), AttentionShape(65, 65, 8, causal=True), AttentionShape(17, 63, 8))
 
 
@@ -46,11 +61,11 @@ def test_every_line_that_is_not_a_loop_is_performed_by_a_step(name: str) -> None
 
 @pytest.mark.parametrize("name", WALKS)
 def test_line_numbers_grow_as_the_paper_prints_them(name: str) -> None:
-    numbers = [line.number for line in LISTINGS[name].lines]
+    numbers = [line.number for line in LISTINGS[name].lines if line.number]
     assert numbers == sorted(numbers)
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", WITH_KERNEL)
 def test_every_step_performs_a_line_of_the_kernel_that_we_ship(name: str) -> None:
     lines = lines_of_kernel(name)
     for step in steps_of(WALKS[name]):
@@ -59,7 +74,7 @@ def test_every_step_performs_a_line_of_the_kernel_that_we_ship(name: str) -> Non
         assert len(found) <= 24, "a step is a statement or a few, not a kernel"
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", WITH_KERNEL)
 def test_marked_lines_are_those_of_the_source(name: str) -> None:
     text = (ROOT / KERNELS[name].path).read_text(encoding="utf-8").splitlines()
     for line in lines_of_kernel(name):
