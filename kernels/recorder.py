@@ -28,6 +28,9 @@ HOW = (
 )
 
 
+KERNELS = (Kernel.V1_FORWARD, Kernel.V2_FORWARD)  # whose launches note where and when they ran
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One launch to record."""
@@ -50,7 +53,7 @@ class Plan:
 def plan_of(arguments: Sequence[str]) -> Plan:
     """The plan on a command line. Exits with 2 and a sentence for a bad one."""
     parser = argparse.ArgumentParser(prog="python -m kernels.recorder", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--kernels", default=Kernel.V2_FORWARD.value, help=", ".join(Kernel))
+    parser.add_argument("--kernels", default=Kernel.V2_FORWARD.value, help=", ".join(KERNELS))
     parser.add_argument("--orders", default=",".join(Order), help="of V2's programs; V1 has the natural one")
     parser.add_argument("--heads", default="16")
     parser.add_argument("--lengths", default="4096", help="of queries and keys")
@@ -72,7 +75,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
 
 
 def _cases(asked: argparse.Namespace) -> Iterator[Case]:
-    kernels = [Kernel(name) for name in names_among("kernels", asked.kernels, Kernel)]
+    kernels = [Kernel(name) for name in names_among("kernels", asked.kernels, KERNELS)]
     orders = [Order(name) for name in names_among("orders", asked.orders, Order)]
     masks = {"no": (False,), "yes": (True,), "both": (False, True)}[asked.causal]
     head_dims, lengths = integers("head_dims", asked.head_dims), integers("lengths", asked.lengths)
