@@ -90,13 +90,19 @@ function roundedUp(value) {
 
 /** Names of outer tiles under the lane, as many as have room. */
 function drawOuterTiles(node, walk, width) {
-  const column = walk.outerIsKey ? walk.keyTile : walk.queryTile;
-  const letter = walk.outerIsKey ? "K" : "Q";
   let free = 0;
-  for (const start of walk.outerStart) {
+  walk.outerStart.forEach((start, outer) => {
     const x = (start / walk.length) * width;
-    if (column[start] < 0 || x < free || x > width - 20) continue;
-    htmlNode(node, "span", "", letter + subscript(column[start])).style.left = `${x}px`;
+    const name = outerName(walk, start, outer);
+    if (!name || x < free || x > width - 20) return;
+    htmlNode(node, "span", "", name).style.left = `${x}px`;
     free = x + MARK_ROOM;
-  }
+  });
+}
+
+/** K₃ or Q₃; where blocks share the keys of a query tile, Õ₃ of a split and O₀ of the tile that is merged. */
+function outerName(walk, start, outer) {
+  const [letter, tile] = walk.outerIsKey ? ["K", walk.keyTile[start]] : ["Q", walk.queryTile[start]];
+  if (walk.splits === 1) return tile < 0 ? "" : letter + subscript(tile);
+  return outer < walk.splits * walk.queryTiles ? `Õ${subscript(outer % walk.splits)}` : `O${subscript(tile)}`;
 }
