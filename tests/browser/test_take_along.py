@@ -56,7 +56,12 @@ def told(player: Locator) -> tuple[str | None, list[str], list[str | None], str]
 
 
 @pytest.mark.parametrize(
-    "query", ["n=300", "n=300&clock=time", "n=300&keys=100&causal=1&walk=standard&beside=none"]
+    "query",
+    [
+        "n=300",
+        "n=300&clock=time&walk=flash_v1_backward&beside=flash_v2_backward",
+        "n=300&keys=100&causal=1&walk=standard&beside=none",
+    ],
 )
 def test_the_file_says_and_counts_what_the_app_does(
     page: Page, new_page: Callable[..., Page], tmp_path: Path, query: str

@@ -14,7 +14,7 @@ from pages.shared.tile_movement.inspector import Question, answer
 from pages.shared.tile_movement.player_data import BYTES, STEPS, Say
 from simulator.gpu import GpuSpec
 from simulator.step_time import step_times_fs
-from simulator.trace import EXTENT, Extent, StepKind, Tensor, Trace
+from simulator.trace import EXTENT, PARTIAL, Extent, StepKind, Tensor, Trace
 from viz.player.arithmetic import MemoryAt
 from viz.player.look import TilePlace
 
@@ -60,6 +60,9 @@ def tiles_on_chip(trace: Trace, position: int) -> Iterator[TilePlace]:
         query_tile, key_tile = int(steps.query_tile[index]), int(steps.key_tile[index])
         if EXTENT[tensor] is Extent.PAIRS:
             yield TilePlace(tensor, query_tile, key_tile, on_chip=True)
+        elif tensor in PARTIAL:
+            split = _last_given(trace, index, tensor, steps.key_tile)
+            yield TilePlace(tensor, query_tile, split, on_chip=True)
         elif EXTENT[tensor] is Extent.KEYS:
             yield TilePlace(tensor, -1, _last_given(trace, index, tensor, steps.key_tile), on_chip=True)
         else:
@@ -70,6 +73,8 @@ def _last_given(trace: Trace, index: int, tensor: Tensor, tiles: np.ndarray) -> 
     kind, named = trace.steps.kind[: index + 1], trace.steps.tensor[: index + 1] == tensor
     if tensor == Tensor.STATISTICS:
         named = named | (kind == StepKind.INIT)
+    elif tensor == Tensor.PARTIAL_STATISTICS:  # made in the step that finishes a partial output
+        named = named | (trace.steps.tensor[: index + 1] == Tensor.PARTIAL_OUTPUT)
     given = np.flatnonzero(named & (tiles[: index + 1] >= 0))
     return int(tiles[given[-1]])
 

@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 
+from pages.shared.cached import WALKS
 from pages.shared.catalogue import translate
 from pages.shared.tile_movement.inspector import Question, answer
 from pages.shared.tile_movement.kept_values import kept_values, position_on, tiles_on_chip
-from simulator import AttentionShape, TileShape, Trace, trace_flash_v1, trace_flash_v2, trace_standard
+from simulator import AttentionShape, TileShape, Trace
 from simulator.gpu import gpu_named
 from simulator.step_time import step_times_fs
 from viz.player.example import checkpoints_of
@@ -19,7 +20,7 @@ from viz.player.look import numbers_in
 SAY = partial(translate, "en")
 GPU = gpu_named("h200")
 SHAPE, TILE = AttentionShape(65, 100, 17, causal=True), TileShape(16, 63)
-TRACES = [make(SHAPE, TILE) for make in (trace_flash_v1, trace_flash_v2, trace_standard)]
+TRACES = [make(SHAPE, TILE) for make in WALKS.values()]
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.algorithm.name)
@@ -39,7 +40,7 @@ def test_nothing_is_on_the_chip_before_the_first_step() -> None:
 
 
 def test_a_kept_answer_is_the_inspectors_without_its_questions() -> None:
-    trace = TRACES[1]
+    trace = WALKS["flash_v2"](SHAPE, TILE)
     memory_at = checkpoints_of(trace).at
     kept = kept_values(SAY, [(trace, memory_at)], [6], 2)["answers"]
     wanted = {
