@@ -243,22 +243,6 @@ def visiting_query_tiles(
 
 
 @triton.jit
-def key_tile_bounds(
-    first_query,
-    query_len,
-    key_len,
-    QUERY_ROWS: tl.constexpr,
-    KEY_ROWS: tl.constexpr,
-    CAUSAL: tl.constexpr,
-):
-    """`visited_key_tiles` without a window: how many need no mask, and how many hold a visible key."""
-    _, _, unmasked_stop, stop_tile = visited_key_tiles(
-        first_query, query_len, key_len, None, QUERY_ROWS, KEY_ROWS, CAUSAL
-    )
-    return unmasked_stop, stop_tile
-
-
-@triton.jit
 def program_tile(program, query_tiles, heads, heads_per_group, ORDER: tl.constexpr):
     """The query tile and the head (over the batch) of a program. Programs start in order.
 
@@ -279,24 +263,6 @@ def program_tile(program, query_tiles, heads, heads_per_group, ORDER: tl.constex
 
 
 @triton.jit
-def query_tile_bounds(
-    first_key,
-    query_len,
-    key_len,
-    QUERY_ROWS: tl.constexpr,
-    KEY_ROWS: tl.constexpr,
-    CAUSAL: tl.constexpr,
-):
-    """`visiting_query_tiles` without a window: the first, the first that needs no mask, and the number of
-    all.
-    """
-    first_tile, unmasked_start, _, stop_tile = visiting_query_tiles(
-        first_key, query_len, key_len, None, QUERY_ROWS, KEY_ROWS, CAUSAL
-    )
-    return first_tile, unmasked_start, stop_tile
-
-
-@triton.jit
 def add_product(accumulator, left_tile, right_tile):
     """accumulator + left_tile @ right_tile; in float32 and wider each tile is summed by itself first, as in
     `accumulate`.
@@ -308,37 +274,3 @@ def add_product(accumulator, left_tile, right_tile):
     else:
         accumulator = tl.dot(left_tile.to(right_tile.dtype), right_tile, accumulator)
     return accumulator
-
-
-@triton.jit
-def score_gradients(
-    k_tile,
-    v_tile,
-    q_tile,
-    dout_tile,
-    lse_ptr,  # natural, of one head; so is delta, rowsum(dO * O)
-    delta_ptr,
-    first_key,
-    first_query,
-    query_len,
-    key_len,
-    log2_scale,
-    CAUSAL: tl.constexpr,
-    MASKED: tl.constexpr,
-):
-    """P and dS before the scale, both [KEY_ROWS, QUERY_ROWS] (FlashAttention-2, Algorithm 2, lines 11-14).
-
-    Queries outside the tensor have weight 0, and where MASKED so have keys that are unseen or padding: a
-    row that sees no key has log-sum-exp -inf, and padding may outweigh scores that are very negative.
-    """
-    queries = first_query + tl.arange(0, q_tile.shape[0])
-    lse = tl.load(lse_ptr + queries, mask=queries < query_len, other=float("inf"))
-    delta = tl.load(delta_ptr + queries, mask=queries < query_len, other=0.0)
-    scores = tl.dot(k_tile, q_tile.T, input_precision="ieee")
-    weights = tl.exp2(scores * log2_scale - (lse * 1.4426950408889634)[None, :])  # log2(e)
-    if MASKED:
-        keys = first_key + tl.arange(0, k_tile.shape[0])
-        last_visible_keys = tl.minimum(queries + (key_len - query_len if CAUSAL else key_len), key_len - 1)
-        weights = tl.where(keys[:, None] <= last_visible_keys[None, :], weights, 0.0)
-    dweights = tl.dot(v_tile, dout_tile.T, input_precision="ieee")
-    return weights, weights * (dweights - delta[None, :])

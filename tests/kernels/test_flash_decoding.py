@@ -8,7 +8,8 @@ import torch
 from kernels.configs import KernelConfig
 from kernels.flash_decoding import decode_unsplit, flash_decoding, launch_flash_decoding
 from kernels.merge_splits import merge_splits
-from kernels.reference import exact_attention, plain_attention
+from kernels.problem import pose
+from kernels.reference import exact_attention, plain_attention, summed_by_lse
 from kernels.verdict import judge
 
 SMALL_TILES = KernelConfig(query_rows=16, key_rows=16, warps=4, stages=1)
@@ -28,7 +29,8 @@ def assert_right(out, lse, q, k, v, *, causal=False, scale=None):
     assert torch.equal(lse > float("-inf"), seen)
     _, single_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal, scale=scale)
     if seen.any():
-        lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=exact_lse[seen])
+        summed = summed_by_lse(q, k, exact_lse[seen], scale=scale)
+        lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=summed)
         assert lse_verdict.correct, lse_verdict
 
 
@@ -122,13 +124,9 @@ def test_unequal_splits_merge_by_natural_log_sum_exps(device, dtype, keys_per_sp
             torch.full((1, 1, 1), float("nan"), device=device),
         )
         launch_flash_decoding(
-            q.to(dtype),
-            k.to(dtype),
-            v.to(dtype),
+            pose(q.to(dtype), k.to(dtype), v.to(dtype), scale=1.0),
             out,
             lse,
-            causal=False,
-            scale=1.0,
             splits=splits,
             keys_per_split=keys_per_split,
             config=SMALL_TILES,
@@ -186,10 +184,8 @@ def test_nothing_outside_the_tensors_is_read_or_written(generator, head_dim, spl
     out = _amid_nan(torch.full_like(q, float("nan")))
     around = torch.full([4096], float("nan"), dtype=torch.float32, device=q.device)
     lse = around[1000:1006].view(1, 6, 1)
-    launch_flash_decoding(
-        _amid_nan(q), _amid_nan(k), _amid_nan(v), out, lse,
-        causal=False, scale=None, splits=splits, keys_per_split=48 // splits, config=SMALL_TILES,
-    )  # fmt: skip
+    problem = pose(_amid_nan(q), _amid_nan(k), _amid_nan(v))
+    launch_flash_decoding(problem, out, lse, splits=splits, keys_per_split=48 // splits, config=SMALL_TILES)
     assert_right(out, lse, q, k, v)
     assert int(out._base.isfinite().sum()) == out.numel()
     assert int((~around.isnan()).sum()) == lse.numel()
@@ -213,6 +209,4 @@ def test_less_than_one_split_is_refused(generator, splits):
 def test_splits_that_miss_keys_are_refused(generator):
     q, k, v = random_qkv(generator, (1, 1, 1, 16), (1, 1, 20, 16))
     with pytest.raises(ValueError, match="must cover the 20 keys, got 2 x 9"):
-        launch_flash_decoding(
-            q, k, v, q, q[..., 0], causal=False, scale=None, splits=2, keys_per_split=9, config=SMALL_TILES
-        )
+        launch_flash_decoding(pose(q, k, v), q, q[..., 0], splits=2, keys_per_split=9, config=SMALL_TILES)

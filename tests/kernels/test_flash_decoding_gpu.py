@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from kernels.flash_decoding import flash_decoding
-from kernels.reference import exact_attention, plain_attention
+from kernels.reference import exact_attention, plain_attention, summed_by_lse
 from kernels.verdict import judge
 
 pytestmark = pytest.mark.gpu
@@ -18,7 +18,8 @@ def assert_decoding_is_right(q, k, v, *, causal=False, splits=None):
     seen = exact_lse > float("-inf")
     assert torch.equal(lse > float("-inf"), seen)
     _, single_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal)
-    lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=exact_lse[seen])
+    summed = summed_by_lse(q, k, exact_lse[seen])
+    lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=summed)
     assert lse_verdict.correct, lse_verdict
 
 

@@ -6,6 +6,7 @@ import torch
 from kernels.configs import KernelConfig
 from kernels.flash_v2 import flash_v2_forward
 from kernels.gradients import flash_v2_backward, launch_flash_v2_backward
+from kernels.problem import pose
 from kernels.reference import exact_attention, exact_gradients, plain_gradients, summed_by_gradients
 from kernels.verdict import judge
 
@@ -175,17 +176,13 @@ def test_nothing_outside_the_tensors_is_read_or_written(generator, head_dim, det
     dq, dk, dv = gradients = [_amid_nan(torch.full_like(t, float("nan"))) for t in (q, k, v)]
     around = torch.full([4096], float("nan"), dtype=torch.float32, device=q.device)
     launch_flash_v2_backward(
-        _amid_nan(q),
-        _amid_nan(k),
-        _amid_nan(v),
+        pose(_amid_nan(q), _amid_nan(k), _amid_nan(v), causal=True),
         _amid_nan(out),
         around[1000:1034].view(1, 2, 17).copy_(lse),
         _amid_nan(dout),
         dq,
         dk,
         dv,
-        causal=True,
-        scale=None,
         deterministic=deterministic,
         config=SMALL_TILES,
     )
