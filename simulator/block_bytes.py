@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from simulator.launch import BlockTiles, Kernel, Launch, blocks_of_head, part_numbers, part_strides
+from simulator.launch import BlockTiles, Kernel, Launch, blocks_of_head, part_numbers, part_strides, splits_of
 from simulator.problem import AttentionShape, TileShape, key_tile_range
 
 FLOAT_BYTES = 4  # of m, l, L, D, and of what atomic adds and partial results gather
@@ -21,7 +21,7 @@ def hbm_bytes_of(
     FlashAttention-2's backward is its main kernel alone, Flash-Decoding its first: what prepares, rounds or
     merges is not here. An atomic add counts as the write that it is.
     """
-    blocks = _blocks_of(launch, shape, tile)
+    blocks = blocks_of_head(launch.kernel, shape, tile, splits=splits_of(launch))
     of_part = {
         Kernel.V1_FORWARD: _v1_bytes,
         Kernel.V1_SPLIT: _v1_bytes,
@@ -57,11 +57,6 @@ def _head_numbers(launch: Launch) -> np.ndarray:
             step *= axis.size
         stride *= axis.size
     return heads
-
-
-def _blocks_of(launch: Launch, shape: AttentionShape, tile: TileShape) -> tuple[BlockTiles, ...]:
-    splits = next((axis.size for axis in launch.axes if axis.name == "split"), 1)
-    return blocks_of_head(launch.kernel, shape, tile, splits=splits)
 
 
 def _row_bytes(shape: AttentionShape) -> int:

@@ -77,6 +77,11 @@ def block_count(launch: Launch) -> int:
     return prod(launch.grid)
 
 
+def splits_of(launch: Launch) -> int:
+    """Into how many splits a launch cuts what one block would do; 1 where it has none."""
+    return next((axis.size for axis in launch.axes if axis.name == "split"), 1)
+
+
 def plan_launch(
     kernel: Kernel,
     shape: AttentionShape,

@@ -21,7 +21,7 @@ from simulator.schedule import Schedule, makespan_s, tail_of
 from tests.browser.conftest import watch_errors
 from tests.browser.driving import READY_LIMIT_MS, wait_ready
 
-STRIP = 18  # css px over the lanes of a panel
+STRIP, FOOT = 18, 6  # css px over and under the lanes of a panel
 V2_LEFT = 26  # css px in the grid that V1's column takes
 SHAPE = AttentionShape(4096, 4096, 128, causal=True, query_heads=16, kv_heads=16)
 ADDRESS = "/blocks_on_sms?gpu=a10&rows=64"  # 72 SMs, so that a lane is tall enough to point at
@@ -58,7 +58,7 @@ def point_at(root: Locator, index: int, schedule: Schedule, block: int, end_s: f
     assert box is not None
     lanes = schedule.sm_count * schedule.slots_per_sm
     sm, slot = schedule.slot[block] % schedule.sm_count, schedule.slot[block] // schedule.sm_count
-    lane_height = (box["height"] - STRIP - 1) / lanes
+    lane_height = (box["height"] - STRIP - FOOT) / lanes
     middle = (schedule.start_s[block] + schedule.end_s[block]) / 2
     x = box["x"] + middle / end_s * box["width"]
     return x, box["y"] + STRIP + (sm * schedule.slots_per_sm + slot + 0.5) * lane_height

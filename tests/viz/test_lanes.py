@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.gpu import GPUS, gpu_named
-from simulator.launch import Axis, Kernel, Launch, blocks_of_head
+from simulator.launch import Axis, Kernel, Launch, blocks_of_head, splits_of
 from simulator.modelled_run import model_run
 from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
 from simulator.resources import BlockResources
@@ -51,10 +51,6 @@ def panel_of(launch, schedule):
         Provenance.MODELLED,
         **words,
     )
-
-
-def splits_of(launch):
-    return next((axis.size for axis in launch.axes if axis.name == "split"), 1)
 
 
 def data_of(*runs):

@@ -9,6 +9,8 @@ const FRAME_TARGET = 180; // css px that the lanes of a panel may take
 const MOST_BARS = 6000; // more blocks than that are drawn by pixels, each the mean of what falls on it
 
 export const STRIP = 18; // css px over a frame, for its tail
+export const FOOT = 6; // css px under it, for the waves
+const MOST_WAVES = 40; // more would be a bar
 export const AXIS = 20;
 
 export function readColours(root) {
@@ -99,6 +101,16 @@ export function drawFrame(context, panel, x, width, colours) {
   context.stroke();
   context.font = `11.5px ${colours.font}`;
   drawTailText(context, panel.tail_text, from, to, width, colours);
+  drawWaves(context, panel, x, STRIP + height + 1, colours);
+}
+
+// Where the blocks of each further wave begin, if a wave is as many blocks as there are lanes: a guide, no barrier.
+function drawWaves(context, panel, x, top, colours) {
+  if (panel.kind === "measured" || panel.blocks > MOST_WAVES * panel.lanes) return;
+  context.strokeStyle = colours["ink-3"];
+  for (let first = panel.lanes; first < panel.blocks; first += panel.lanes) {
+    verticalLine(context, x(panel.starts[first]), top, top + FOOT - 1, []);
+  }
 }
 
 function verticalLine(context, x, top, bottom, dash) {
@@ -153,13 +165,26 @@ function drawAxisLabel(context, label, at, width, colour) {
   return place;
 }
 
-export function outlineBlock(context, panel, block, x, width, colours, halo) {
-  const height = laneHeight(panel), tall = Math.max(height, 6);
-  const left = clamp(x(panel.start[block]), -4, width + 4), right = clamp(x(panel.end[block]), -4, width + 4);
-  const top = clamp(STRIP + panel.lane[block] * height + height / 2 - tall / 2, STRIP, Infinity);
-  for (const [colour, line] of halo ? [[colours.surface, 4], [colours.ink, 2]] : [[colours.ink, 1]]) {
+export function outlineBlock(context, panel, block, x, width, colours) {
+  const [left, right, lane] = placeOnPanel(panel, block, x, width), height = laneHeight(panel), tall = Math.max(height, 6);
+  const top = clamp(lane + height / 2 - tall / 2, STRIP, Infinity);
+  for (const [colour, line] of [[colours.surface, 4], [colours.ink, 2]]) {
     context.strokeStyle = colour;
     context.lineWidth = line;
     context.strokeRect(left, top, Math.max(right - left, 2), tall);
   }
+}
+
+// For many blocks at a time, of which outlines would cover one another.
+export function shadeBlock(context, panel, block, x, width, colours) {
+  const [left, right, lane] = placeOnPanel(panel, block, x, width);
+  context.globalAlpha = 0.45;
+  context.fillStyle = colours.ink;
+  context.fillRect(left, lane, Math.max(right - left, 2), laneHeight(panel));
+  context.globalAlpha = 1;
+}
+
+function placeOnPanel(panel, block, x, width) {
+  const [left, right] = [panel.start[block], panel.end[block]].map((time) => clamp(x(time), -4, width + 4));
+  return [left, right, STRIP + panel.lane[block] * laneHeight(panel)];
 }

@@ -9,15 +9,15 @@
 
 import { clamp, createClock } from "./clock.js";
 import { setText } from "./dom.js";
-import { AXIS, STRIP, drawAxis, drawBlocks, drawFrame, frameHeight, laneHeight } from "./draw.js";
-import { outlineBlock, readColours, sizeCanvas } from "./draw.js";
+import { AXIS, FOOT, STRIP, drawAxis, drawBlocks, drawFrame, frameHeight, laneHeight } from "./draw.js";
+import { outlineBlock, readColours, shadeBlock, sizeCanvas } from "./draw.js";
 import { ICONS, build, icon } from "./elements.js";
 import { wireChip, wireGrid, wireKeys, wirePanel, wireTransport } from "./input.js";
 import { blockAt, blocksAt, busySlots, partOf, placeOf, readPanel } from "./runs.js";
 import { blockWords, fill, slowdown, timeFormat } from "./words.js";
 
 const VEIL = 0.62; // over what is still to come
-const MOST_HALOES = 8; // marked blocks that each have a ground of their own under the outline
+const MOST_OUTLINES = 8; // more marked blocks are shaded
 const countOf = ([first, end, step]) => Math.max(0, Math.ceil((end - first) / step));
 
 export function createTimeline(root, firstData) {
@@ -90,7 +90,7 @@ export function createTimeline(root, firstData) {
 
   function drawPanel(drawn, marked) {
     const { panel, base, over, box } = drawn, { view, time } = clock;
-    if (sizeStale) Object.assign(drawn, { width: box.clientWidth, height: STRIP + frameHeight(panel) + 1 });
+    if (sizeStale) Object.assign(drawn, { width: box.clientWidth, height: STRIP + frameHeight(panel) + FOOT });
     const { width, height } = drawn;
     const x = (t) => ((t - view.from) / (view.to - view.from)) * width;
     if (sizeStale) box.style.height = `${height}px`;
@@ -103,12 +103,13 @@ export function createTimeline(root, firstData) {
     const at = clamp(x(time), 1, width - 1);
     context.globalAlpha = VEIL;
     context.fillStyle = colours.surface;
-    context.fillRect(at, STRIP, width - at - 1, height - STRIP - 1);
+    context.fillRect(at, STRIP, width - at - 1, height - STRIP - FOOT);
     context.globalAlpha = 1;
-    for (const block of marked) outlineBlock(context, panel, block, x, width, colours, marked.length <= MOST_HALOES);
+    const mark = marked.length <= MOST_OUTLINES ? outlineBlock : shadeBlock;
+    for (const block of marked) mark(context, panel, block, x, width, colours);
     if (clock.shown()) {
       context.fillStyle = colours.ink;
-      context.fillRect(at - 1, STRIP - 3, 2, height);
+      context.fillRect(at - 1, STRIP - 3, 2, height - STRIP - FOOT + 5);
     }
   }
 

@@ -12,7 +12,7 @@ from pages.shared.blocks_on_sms.runs import Cut
 from pages.shared.blocks_on_sms.words import grid_words, measured_words, problem_words
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
-from simulator.launch import Kernel, Launch, blocks_of_head
+from simulator.launch import Kernel, Launch, blocks_of_head, splits_of
 from simulator.modelled_run import ModelledRun
 from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
 from simulator.schedule import Schedule, busy_fraction, makespan_s, tail_of
@@ -62,7 +62,6 @@ def modelled_timeline(
             label=name,
             name=name,
             provenance=provenance,
-            splits=cut.splits,
         )
         for run, cut, name in zip(runs, cuts, names, strict=True)
     )
@@ -140,7 +139,6 @@ def _panel(
     label: str,
     name: str,
     provenance: str,
-    splits: int = 1,
     gpc_of_sm: tuple[int, ...] = (),
 ) -> Panel:
     tail = tail_of(schedule)
@@ -151,7 +149,7 @@ def _panel(
     return Panel(
         launch=launch,
         schedule=schedule,
-        owned=blocks_of_head(kernel, shape, tile, splits=splits),
+        owned=blocks_of_head(kernel, shape, tile, splits=splits_of(launch)),
         strips=STRIPS.get(kernel, FORWARD_STRIPS),
         **counts,
         kind=kind,
