@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from kernels.configs import KernelConfig
 from kernels.counted import (
@@ -179,6 +180,21 @@ def test_no_walk_moves_less_than_each_input_and_output_once():
         if walk is not None and small.implementation != "standard":  # which keeps no log-sum-exp
             assert walk.read >= once.read, case.name
             assert walk.written >= once.written, case.name
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_case_is_the_call_that_it_names(case, device):
+    """Under a small problem; what is not ours may not be there."""
+    from kernels.counted_child import prepare
+    from kernels.inputs import random_inputs
+
+    small = replace(case.shape, query_len=min(case.shape.query_len, 17), key_len=17, batch=1)
+    small = replace(small, query_heads=2, kv_heads=1)
+    inputs = random_inputs(small, "forward", device=device, dtype=torch.float16)
+    call, note = prepare(replace(case, shape=small), inputs)
+    if case.implementation not in ("flash", "cudnn", "efficient"):
+        call()
+        assert (str(case.config) in note.config) == (case.config is not None)
 
 
 def test_counts_survive_their_file_and_are_read_without_torch(tmp_path):
