@@ -9,27 +9,25 @@ from pages.shared.cached import DECODING, WALKS
 from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
-from pages.shared.tile_movement.answers import draw_answers
+from pages.shared.tile_movement.answers import deliver_numbers, draw_answers
 from pages.shared.tile_movement.player_data import Host, player_data
-from pages.shared.tile_movement.presets import draw_presets, draw_source
+from pages.shared.tile_movement.presets import draw_presets
 from pages.shared.tile_movement.settings import (
     NOTHING,
     TileSettings,
     clock_of,
-    problem_of,
     resolve,
     shown_walks,
-    sram_elements_of,
     time_of,
     walks_of_settings,
     without_place,
 )
 from pages.shared.tile_movement.take_along import draw_take_along
+from pages.shared.tile_movement.told import draw_told
 from pages.shared.tile_movement.words import summary_text
 from simulator.gpu import GPUS, gpu_named
 from viz import player
 from viz.player.scene import Walk
-from viz.units import format_capacity
 
 NAME = "tile_movement"
 PLAYER = "tile-player"
@@ -47,7 +45,7 @@ def draw_page() -> None:
     beside_title = st.container(key="fa-take")
     controls = open_controls(page, TileSettings, resolve=resolve)
     _draw_controls(page, controls)
-    _draw_rules(page, controls.settings)
+    draw_told(page, controls.settings)
     walks = walks_of_settings(controls.settings)
     with beside_title:
         draw_take_along(page, controls.settings, walks)
@@ -72,21 +70,6 @@ def _draw_controls(page: Page, controls: Controls[TileSettings]) -> None:
         controls.draw("gpu", "tiles.control.gpu", options={key: gpu.name for key, gpu in GPUS.items()})
 
 
-def _draw_rules(page: Page, settings: TileSettings) -> None:
-    shape, tile = problem_of(settings)
-    if settings.tiling == "v1":
-        elements = sram_elements_of(settings)
-        capacity = format_capacity(elements * shape.element_bytes)
-        rows = {"query_rows": tile.query_rows, "key_rows": tile.key_rows}
-        st.caption(page.text("tiles.v1_rule", elements=f"{elements:,}", capacity=capacity, **rows))
-    if settings.heads > 1:
-        told = "packed" if DECODING in shown_walks(settings) and shape.query_len == 1 else "stacked"
-        st.caption(page.text(f"tiles.heads.{told}", heads=settings.heads))
-    draw_source(page, settings)
-    if shape.causal and shape.query_len != shape.key_len:
-        st.caption(page.text("tiles.causal_rule"))
-
-
 def _draw_player(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> None:
     data = player_data(
         page.text,
@@ -101,6 +84,7 @@ def _draw_player(page: Page, settings: TileSettings, walks: Sequence[Walk]) -> N
     callbacks = {f"on_{name}_change": partial(_remember, name, field) for name, field in REPORTED.items()}
     mount(player.ASSET, data, key=PLAYER, **callbacks)
     draw_answers(page, walks)
+    deliver_numbers(walks, data["key"])
 
 
 def _remember(reported: str, field: str) -> None:

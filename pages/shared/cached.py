@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -21,6 +22,7 @@ from simulator.checkpoints import Checkpoints
 from simulator.problem import AttentionShape, TileShape
 from viz.player.example import checkpoints_of
 from viz.player.limits import MakeTrace
+from viz.player.numbers import Numbers, numbers_of
 from viz.player.scene import Walk, walk_of
 
 DECODING = "flash_decoding"
@@ -44,8 +46,20 @@ def cached_trace(name: str, shape: AttentionShape, tile: TileShape, splits: int 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def cached_walk(name: str, shape: AttentionShape, tile: TileShape, splits: int = 1) -> Walk:
-    """The trace ready to be shown, with the numbers of its replay; shared like the trace."""
-    return walk_of(cached_trace(name, shape, tile, splits))
+    """The trace ready to be shown, not yet replayed; shared like the trace."""
+    return walk_of(cached_trace(name, shape, tile, splits), replayed=False)
+
+
+def with_numbers(walk: Walk) -> Walk:
+    """The walk with the numbers of its replay, which takes its time the first time."""
+    trace = walk.trace
+    numbers = _cached_numbers(trace.algorithm.name, trace.shape, trace.tile, trace.algorithm.splits)
+    return replace(walk, numbers=numbers)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _cached_numbers(name: str, shape: AttentionShape, tile: TileShape, splits: int) -> Numbers | None:
+    return numbers_of(cached_trace(name, shape, tile, splits))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

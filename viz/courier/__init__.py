@@ -1,4 +1,6 @@
-"""Carries questions from a player to the host and answers back, so that only the answer is drawn anew."""
+"""Carries questions from a player to the host and answers back, and numbers to a walk that is shown
+already, so that neither draws the player anew.
+"""
 
 from pathlib import Path
 

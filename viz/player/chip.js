@@ -163,7 +163,7 @@ function createNote(group, place, text) {
 
 /** Running maximum, sum and rescale of the first rows of the query tile that the step works on. */
 function createTable(group, walk, place, texts, narrow) {
-  if (walk.rows.length === 0) return createNote(group, place, texts.notReplayed);
+  if (!walk.replayable) return createNote(group, place, texts.notReplayed);
   const rows = narrow ? 1 : walk.shownRows;
   const columns = narrow ? null : [0, 0.45, 0.7, 1].map((share) => place.x + share * place.width);
   const cells = narrow ? narrowCells(group, place) : wideCells(group, place, columns, rows, texts);
@@ -189,7 +189,7 @@ function createTable(group, walk, place, texts, narrow) {
 /** m, l and the rescale factor, which belongs to the tile pair of this step alone. */
 function rowTexts(walk, index, row) {
   const softmax = walk.rowsOfStep[index];
-  if (softmax < 0 || !isResident(walk, index, TENSOR.STATISTICS)) return ["–", "–", "–"];
+  if (softmax < 0 || walk.rows.length === 0 || !isResident(walk, index, TENSOR.STATISTICS)) return ["–", "–", "–"];
   const [max, total, rescale] = walk.rows.subarray((softmax * walk.shownRows + row) * 3);
   const samePair = walk.keyTile[walk.softmaxSteps[softmax]] === walk.keyTile[index];
   return [signed(max), sum(total), samePair ? signed(rescale) : "–"];

@@ -96,14 +96,27 @@ function createProof(card, walk, counted, texts) {
   htmlNode(soFar, "span", "", texts.upToHere);
   const bytes = htmlNode(soFar, "b");
   createCounted(proof, counted, texts);
-  if (walk.difference !== null) {
-    htmlNode(proof, "h3", "", texts.exactResult);
-    htmlNode(proof, "p", "note", fillTemplate(walk.backward ? texts.gradientsExact : texts.difference, { difference: walk.difference }));
-  }
+  const result = walk.replayable ? createResult(proof, walk, texts) : null;
   htmlNode(proof, "h3", "", texts.notice);
   for (const note of walk.notes) htmlNode(proof, "p", "note", note);
   return {
-    draw: (movedSoFar) => setText(bytes, exactBytes(movedSoFar)),
+    draw(movedSoFar) {
+      setText(bytes, exactBytes(movedSoFar));
+      result?.draw();
+    },
+  };
+}
+
+/** How far the replay ends from float64; nothing until it has been replayed. */
+function createResult(proof, walk, texts) {
+  const title = htmlNode(proof, "h3", "", texts.exactResult);
+  const note = htmlNode(proof, "p", "note");
+  const told = walk.backward ? texts.gradientsExact : texts.difference;
+  return {
+    draw() {
+      title.hidden = note.hidden = walk.difference === null;
+      if (walk.difference !== null) setText(note, fillTemplate(told, { difference: walk.difference }));
+    },
   };
 }
 

@@ -27,12 +27,16 @@ class Numbers:
     largest_difference: float  # from attention, or its gradients, computed in one piece in float64
 
 
+def is_replayable(trace: Trace) -> bool:
+    """Whether the problem is small enough to be replayed."""
+    return heads_per_kv(trace.shape) * trace.shape.query_len * trace.shape.key_len <= MAX_SCORES
+
+
 def numbers_of(trace: Trace) -> Numbers | None:
     """Replay the walk on standard normal Q, K, V of `example_of`; None where the problem is too large."""
-    shape = trace.shape
-    if heads_per_kv(shape) * shape.query_len * shape.key_len > MAX_SCORES:
+    if not is_replayable(trace):
         return None
-    example = example_of(shape)
+    example = example_of(trace.shape)
     rows: list[NDArray[np.float32]] = []
     before = np.empty(0)
     hbm: dict[Tensor, NDArray[np.float64]] = {}

@@ -54,6 +54,10 @@ export function createPlayer(root, data, options = {}) {
     firstStep: () => clock.positionOf(0, playback.time()),
     clockKind: () => clock.kind,
     answer: (answer) => inspector.answer(answer),
+    takeNumbers(found) {
+      found.forEach((numbers, index) => Object.assign(walks[index], numbers));
+      draw();
+    },
     codeView: () => state.codeView,
   };
   const turns = compares ? createSwitch(host, walks, clock, data.texts, choose) : null;
@@ -183,6 +187,7 @@ export function render(root, data, report) {
     before?.destroy();
     const name = PLACE_NAMES[clock];
     root.player = createPlayer(root, { ...data, clock }, { report: (time) => report(name, time), changeClock, before, carryOn, ask });
+    takeNumbers(root);
   };
   const asking = {
     [PAGE]: (question) => window.dispatchEvent(new CustomEvent("fa-ask", { detail: question })),
@@ -195,6 +200,14 @@ export function render(root, data, report) {
     start(clock);
   };
   start(sameWalks ? root.player.clockKind() : data.clock, sameWalks);
-  if (!root.hearsAnswers) window.addEventListener("fa-answer", (event) => root.player.answer(event.detail));
+  if (!root.hearsAnswers) {
+    window.addEventListener("fa-answer", (event) => root.player.answer(event.detail));
+    window.addEventListener("fa-numbers", () => takeNumbers(root));
+  }
   root.hearsAnswers = true;
+}
+
+/** Numbers that came after the walks: a host that replays them later leaves them at the window. */
+function takeNumbers(root) {
+  if (window.faNumbers?.key === root.walkKey) root.player.takeNumbers(window.faNumbers.walks);
 }

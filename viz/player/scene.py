@@ -17,7 +17,7 @@ from simulator.traffic import traffic_of
 from viz.player.captions import Captions, captions_of
 from viz.player.closed_form import ClosedForm, closed_form
 from viz.player.limits import require_showable
-from viz.player.numbers import SHOWN_ROWS, Numbers, numbers_of
+from viz.player.numbers import SHOWN_ROWS, Numbers, is_replayable, numbers_of
 from viz.units import format_capacity, format_traffic
 
 REGISTER_BYTES = 4
@@ -39,11 +39,14 @@ class Walk:
     outer_start: NDArray[np.int32]  # first step of each outer tile
     captions: Captions
     closed_form: ClosedForm
-    numbers: Numbers | None
+    numbers: Numbers | None  # None: not replayed, or not yet
 
 
-def walk_of(trace: Trace) -> Walk:
-    """Pack a trace. Raises `TooManyTilePairsError` for one that is too long to be shown."""
+def walk_of(trace: Trace, *, replayed: bool = True) -> Walk:
+    """Pack a trace; without `replayed` its numbers are left to be added later.
+
+    Raises `TooManyTilePairsError` for one that is too long to be shown.
+    """
     require_showable(trace.shape, trace.tile)
     steps = trace.steps
     sizes, size = _kinds_of_rows(
@@ -63,7 +66,7 @@ def walk_of(trace: Trace) -> Walk:
         outer_start=_outer_starts(trace),
         captions=captions,
         closed_form=closed_form(trace.algorithm.name, trace.shape, trace.tile, splits=trace.algorithm.splits),
-        numbers=numbers_of(trace),
+        numbers=numbers_of(trace) if replayed else None,
     )
 
 
@@ -164,10 +167,16 @@ def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dic
         "writtenOut": form.written_out,
         "letters": list(form.letters),
         "closedFormBytes": form.total_bytes,
-        "difference": None if walk.numbers is None else f"{walk.numbers.largest_difference:.2g}",
+        "replayable": is_replayable(trace),
+        "difference": None if walk.numbers is None else difference_text(walk.numbers),
         "shownRows": SHOWN_ROWS,
         "columns": {column: _append(block, values) for column, values in _columns(walk).items()},
     }
+
+
+def difference_text(numbers: Numbers) -> str:
+    """The largest difference from float64, as the player prints it."""
+    return f"{numbers.largest_difference:.2g}"
 
 
 def _columns(walk: Walk) -> dict[str, NDArray[Any]]:

@@ -12,13 +12,14 @@ import segno
 import streamlit as st
 
 from pages.shared.address import write_address
-from pages.shared.cached import cached_checkpoints
+from pages.shared.cached import cached_checkpoints, with_numbers
 from pages.shared.frame import Page
 from pages.shared.tile_movement.kept_values import kept_values, position_on
 from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.settings import TileSettings, clock_of, problem_of, shown_walks, time_of
 from simulator.gpu import gpu_named
 from viz.player.arithmetic import MemoryAt
+from viz.player.numbers import is_replayable
 from viz.player.scene import Walk
 from viz.player.standalone import FileText, standalone_html
 from viz.player.trace_file import traces_csv, traces_json
@@ -65,7 +66,7 @@ def walk_file(page: Page, settings: TileSettings, walks: Sequence[Walk], kept_st
     gpu = gpu_named(settings.gpu)
     data = player_data(
         page.text,
-        walks,
+        [with_numbers(walk) for walk in walks],
         gpu,
         clock=clock_of(settings),
         time=time_of(settings),
@@ -84,7 +85,7 @@ def walk_file(page: Page, settings: TileSettings, walks: Sequence[Walk], kept_st
 
 def _memory_of(walk: Walk) -> MemoryAt | None:
     trace = walk.trace
-    if walk.numbers is None:
+    if not is_replayable(trace):
         return None
     return cached_checkpoints(trace.algorithm.name, trace.shape, trace.tile, trace.algorithm.splits).at
 
