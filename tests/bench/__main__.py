@@ -8,12 +8,19 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.bench import app_figures, block_figures, model_figures, player_figures, timeline_figures
+from tests.bench import (
+    app_figures,
+    block_figures,
+    model_figures,
+    player_figures,
+    timeline_figures,
+    walk_figures,
+)
 from tests.bench.figure import line_of, read_figure
 
 
 def main(arguments: list[str]) -> int:
-    modules = (model_figures, block_figures, app_figures, timeline_figures, player_figures)
+    modules = (model_figures, block_figures, app_figures, timeline_figures, player_figures, walk_figures)
     figures = {figure.name: figure for module in modules for figure in module.figures()}
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument(

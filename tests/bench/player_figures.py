@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
+from tests.bench.app import open_page
 from tests.bench.figure import Figure
-from tests.browser.chromium import ARGUMENTS, find_chromium
-from tests.browser.driving import READY_LIMIT_MS, serve, wait_ready
+from tests.browser.driving import READY_LIMIT_MS
 
 REPEATS = 3
-TWO_WALKS = "lang=en&n=1000&keys=600&rows=100&cols=64"  # V1 takes 838 steps, V2 550
+TWO_WALKS = "tile_movement?lang=en&n=1000&keys=600&rows=100&cols=64"  # V1 takes 838 steps, V2 550
 PLAYED_S = 4.0
 GAPS_WHILE_PLAYING = """seconds => new Promise(done => {
   const times = [];
@@ -40,15 +38,10 @@ NOTE_SCRUBS = """player => {
 
 @contextmanager
 def _player() -> Iterator[tuple[Page, Locator]]:
-    with TemporaryDirectory() as scratch, serve(Path(scratch)) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(ARGUMENTS))
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(f"{server.url}/tile_movement?{TWO_WALKS}")
-        wait_ready(page)
+    with open_page(TWO_WALKS) as page:
         player = page.locator(".fa-player")
         expect(player).to_be_visible(timeout=READY_LIMIT_MS)
         yield page, player
-        browser.close()
 
 
 def _gaps_ms() -> list[float]:
@@ -95,7 +88,7 @@ def scrub_ms() -> float:
 
 def figures() -> list[Figure]:
     return [
-        Figure("compare_frames", "1/s", 60, frames_per_s, at_least=True),
-        Figure("compare_longest_gap", "ms", 34, longest_gap_ms),
-        Figure("scrub_to_frame", "ms", 2 * 1000 / 60, scrub_ms),
+        Figure("tile_movement_frames", "1/s", 60, frames_per_s, at_least=True),
+        Figure("tile_movement_longest_gap", "ms", 34, longest_gap_ms),
+        Figure("tile_movement_scrub", "ms", 2 * 1000 / 60, scrub_ms),
     ]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
+from tests.bench.app import open_page
 from tests.bench.figure import Figure
-from tests.browser.chromium import ARGUMENTS, find_chromium
-from tests.browser.driving import READY_LIMIT_MS, serve, wait_ready
+from tests.browser.driving import READY_LIMIT_MS
 
 BLOCKS_60_000 = "lang=en&b=117"
 BLOCKS_10_000 = "lang=en&b=19"
@@ -59,15 +57,10 @@ NOTE_CHANGES = """root => {
 
 @contextmanager
 def _timeline(query: str) -> Iterator[tuple[Page, Locator]]:
-    with TemporaryDirectory() as scratch, serve(Path(scratch)) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(ARGUMENTS))
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(f"{server.url}/blocks_on_sms?{query}")
-        wait_ready(page)
+    with open_page(f"blocks_on_sms?{query}") as page:
         root = page.locator('.fa-root[data-ready="1"]')
         expect(root).to_be_visible(timeout=READY_LIMIT_MS)
         yield page, root
-        browser.close()
 
 
 def zoom_frames_per_s() -> float:

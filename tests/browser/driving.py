@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 ROOT = Path(__file__).resolve().parents[2]
 START_LIMIT_S = 60.0
@@ -61,6 +61,14 @@ def wait_ready(page: Page) -> None:
     expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0, timeout=READY_LIMIT_MS)
     expect(page.locator(".fa-root:empty")).to_have_count(0, timeout=READY_LIMIT_MS)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+
+
+def ready_player(page: Page) -> Locator:
+    """The tile player, once its script has come and has drawn it."""
+    wait_ready(page)
+    player = page.locator(".fa-player")
+    expect(player).to_be_visible(timeout=READY_LIMIT_MS)
+    return player
 
 
 def _wait_healthy(url: str, process: subprocess.Popen[bytes], log: Path, until_s: float) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.driving import READY_LIMIT_MS, wait_ready
+from tests.browser.driving import ready_player, wait_ready
 
 SVG = "{http://www.w3.org/2000/svg}"
 STOPS: list[tuple[str, ...]] = [  # keys from one place to the next
@@ -25,13 +25,6 @@ STOPS: list[tuple[str, ...]] = [  # keys from one place to the next
 def open_app(page: Page, query: str) -> Locator:
     page.goto(f"/tile_movement?lang=en&{query}")
     return ready_player(page)
-
-
-def ready_player(page: Page) -> Locator:
-    wait_ready(page)
-    player = page.locator(".fa-player")
-    expect(player).to_be_visible(timeout=READY_LIMIT_MS)
-    return player
 
 
 def take(page: Page, label: str, file: Path) -> Path:

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from simulator import AttentionShape, TileShape, Trace, trace_flash_v1, trace_flash_v2
 from simulator.gpu import gpu_named
 from simulator.step_time import step_times_fs
-from tests.browser.driving import READY_LIMIT_MS, wait_ready
+from tests.browser.driving import ready_player
 
 PROBLEM = AttentionShape(300, 300, 64), TileShape(64, 64)  # what n=300 asks for
 TRACES = {"flash_v1": trace_flash_v1(*PROBLEM), "flash_v2": trace_flash_v2(*PROBLEM)}
@@ -20,9 +20,7 @@ TRACES = {"flash_v1": trace_flash_v1(*PROBLEM), "flash_v2": trace_flash_v2(*PROB
 
 def open_on_time(page: Page, query: str = "n=300") -> Locator:
     page.goto(f"/tile_movement?lang=en&clock=time&{query}")
-    wait_ready(page)
-    player = page.locator(".fa-player")
-    expect(player).to_be_visible(timeout=READY_LIMIT_MS)
+    player = ready_player(page)
     expect(player).to_have_attribute("data-clock", "time")
     return player
 
@@ -82,10 +80,7 @@ def test_modelled_time_survives_a_reload(page: Page) -> None:
     position = player.get_attribute("data-position")
     page.wait_for_url(f"**fs={position}**")
     page.reload()
-    wait_ready(page)
-    expect(page.locator(".fa-player")).to_have_attribute(
-        "data-position", position or "", timeout=READY_LIMIT_MS
-    )
+    expect(ready_player(page)).to_have_attribute("data-position", position or "")
 
 
 def test_a_time_past_the_end_gets_a_sentence(page: Page) -> None:

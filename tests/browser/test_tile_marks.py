@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2
 from simulator.trace import StepKind, Trace
-from tests.browser.driving import READY_LIMIT_MS, wait_ready
+from tests.browser.driving import ready_player
 
 PLACE = 287_264  # bytes, where a step of either walk ends
 PHONE = {"width": 390, "height": 844}
@@ -42,13 +42,6 @@ REACHED_BY_TAB = """() => {
 def open_walks(page: Page, query: str = f"n=300&bytes={PLACE}") -> Locator:
     page.goto(f"/tile_movement?lang=en&{query}")
     return ready_player(page)
-
-
-def ready_player(page: Page) -> Locator:
-    wait_ready(page)
-    player = page.locator(".fa-player")
-    expect(player).to_be_visible(timeout=READY_LIMIT_MS)
-    return player
 
 
 def position_of(player: Locator) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2, trace_standard
-from tests.browser.driving import READY_LIMIT_MS, wait_ready
+from tests.browser.driving import ready_player
 
 V2 = "walk=flash_v2"
 WALKS = {
@@ -55,13 +55,6 @@ def open_walk(page: Page, query: str = V2) -> Locator:
 def open_walks(page: Page, query: str = "") -> Locator:
     page.goto(f"/tile_movement?lang=en&{query}")
     return ready_player(page)
-
-
-def ready_player(page: Page) -> Locator:
-    wait_ready(page)
-    player = page.locator(".fa-player")
-    expect(player).to_be_visible(timeout=READY_LIMIT_MS)  # its script may still be on the way
-    return player
 
 
 def step_of(player: Locator) -> int:
