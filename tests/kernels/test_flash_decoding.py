@@ -21,31 +21,41 @@ def random_qkv(generator, query_shape, key_shape, dtype=torch.float16):
     return (torch.randn(s, generator=generator, device=generator.device, dtype=dtype) for s in shapes)
 
 
-def assert_right(out, lse, q, k, v, *, causal=False, scale=None):
-    exact_out, exact_lse = exact_attention(q, k, v, causal=causal, scale=scale)
-    verdict = judge(out, exact_out, plain_attention(q, k, v, causal=causal, scale=scale)[0], summed=v)
+def assert_right(out, lse, q, k, v, *, causal=False, window=None, scale=None):
+    problem = {"causal": causal, "window": window, "scale": scale}
+    exact_out, exact_lse = exact_attention(q, k, v, **problem)
+    verdict = judge(out, exact_out, plain_attention(q, k, v, **problem)[0], summed=v)
     assert verdict.correct, verdict
     seen = exact_lse > float("-inf")
     assert torch.equal(lse > float("-inf"), seen)
-    _, single_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal, scale=scale)
+    _, single_lse = plain_attention(q.float(), k.float(), v.float(), **problem)
     if seen.any():
         summed = summed_by_lse(q, k, exact_lse[seen], scale=scale)
         lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=summed)
         assert lse_verdict.correct, lse_verdict
 
 
-def assert_decoding_is_right(q, k, v, *, causal=False, scale=None, splits=None, config=SMALL_TILES):
-    out, lse = flash_decoding(q, k, v, causal=causal, scale=scale, splits=splits, config=config)
+def assert_decoding_is_right(q, k, v, *, splits=None, config=SMALL_TILES, **problem):
+    out, lse = flash_decoding(q, k, v, splits=splits, config=config, **problem)
     assert out.shape == q.shape
-    assert_right(out, lse, q, k, v, causal=causal, scale=scale)
+    assert_right(out, lse, q, k, v, **problem)
+
+
+@pytest.mark.parametrize("window", [1, 16, 30])
+@pytest.mark.parametrize("splits", [1, 3, 5])
+@pytest.mark.parametrize(("query_len", "key_len"), [(1, 70), (5, 37), (20, 17)])
+def test_a_window_may_pass_whole_splits_by(generator, query_len, key_len, splits, window):
+    """The first splits then hold no key that is seen, and those at its edge some."""
+    q, k, v = random_qkv(generator, (1, 2, query_len, 16), (1, 1, key_len, 16))
+    assert_decoding_is_right(q, k, v, causal=True, window=window, splits=splits)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("splits", [1, 2, 3, 5, 20, None])
+@pytest.mark.parametrize("splits", [1, 3, 20, None])
 @pytest.mark.parametrize("key_len", [1, 17, 100])
 def test_any_number_of_splits(generator, key_len, splits, dtype):
-    """More splits than key tiles leave some empty, and 7 tiles fall unevenly on 2, 3 and 5."""
-    q, k, v = random_qkv(generator, (1, 2, 1, 32), (1, 2, key_len, 32), dtype)
+    """More splits than key tiles leave some empty, and 7 tiles fall unevenly on 3."""
+    q, k, v = random_qkv(generator, (1, 1, 1, 32), (1, 1, key_len, 32), dtype)
     assert_decoding_is_right(q, k, v, splits=splits)
 
 
@@ -62,14 +72,15 @@ def test_the_decode_shape(generator, causal, splits):
     ("query_len", "query_heads", "kv_heads"), [(1, 8, 2), (1, 20, 1), (9, 4, 2), (3, 6, 3)]
 )
 def test_heads_that_share_keys_are_rows_of_one_tile(generator, query_len, query_heads, kv_heads, dtype):
-    q, k, v = random_qkv(generator, (2, query_heads, query_len, 16), (2, kv_heads, 40, 16), dtype)
+    q, k, v = random_qkv(generator, (1, query_heads, query_len, 16), (1, kv_heads, 40, 16), dtype)
     assert_decoding_is_right(q, k, v, causal=True, splits=2)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("query_len", "query_heads", "kv_heads"), [(1, 6, 2), (5, 3, 3), (17, 4, 1)])
-def test_unsplit_each_query_head_walks_all_keys_by_itself(generator, query_len, query_heads, kv_heads, dtype):
-    q, k, v = random_qkv(generator, (2, query_heads, query_len, 16), (2, kv_heads, 40, 16), dtype)
+@pytest.mark.parametrize(
+    ("batch", "query_len", "query_heads", "kv_heads"), [(2, 1, 4, 2), (1, 5, 2, 2), (1, 17, 2, 1)]
+)
+def test_unsplit_each_query_head_walks_all_keys_by_itself(generator, batch, query_len, query_heads, kv_heads):
+    q, k, v = random_qkv(generator, (batch, query_heads, query_len, 16), (batch, kv_heads, 40, 16))
     for causal in (False, True):
         out, lse = decode_unsplit(q, k, v, causal=causal, config=SMALL_TILES)
         assert_right(out, lse, q, k, v, causal=causal)

@@ -10,14 +10,15 @@ from kernels.verdict import judge
 pytestmark = pytest.mark.gpu
 
 
-def assert_decoding_is_right(q, k, v, *, causal=False, splits=None):
-    out, lse = flash_decoding(q, k, v, causal=causal, splits=splits)
-    exact_out, exact_lse = exact_attention(q, k, v, causal=causal)
-    verdict = judge(out, exact_out, plain_attention(q, k, v, causal=causal)[0], summed=v)
+def assert_decoding_is_right(q, k, v, *, causal=False, window=None, splits=None):
+    mask = {"causal": causal, "window": window}
+    out, lse = flash_decoding(q, k, v, splits=splits, **mask)
+    exact_out, exact_lse = exact_attention(q, k, v, **mask)
+    verdict = judge(out, exact_out, plain_attention(q, k, v, **mask)[0], summed=v)
     assert verdict.correct, verdict
     seen = exact_lse > float("-inf")
     assert torch.equal(lse > float("-inf"), seen)
-    _, single_lse = plain_attention(q.float(), k.float(), v.float(), causal=causal)
+    _, single_lse = plain_attention(q.float(), k.float(), v.float(), **mask)
     summed = summed_by_lse(q, k, exact_lse[seen])
     lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=summed)
     assert lse_verdict.correct, lse_verdict
@@ -30,6 +31,15 @@ def test_awkward_shapes(generator, device, query_len, key_len, head_dim, dtype):
     q = torch.randn(2, 8, query_len, head_dim, generator=generator, device=device).to(dtype)
     k, v = torch.randn(2, 2, 2, key_len, head_dim, generator=generator, device=device).to(dtype)
     assert_decoding_is_right(q, k, v, causal=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("window", [1, 64, 1000])
+@pytest.mark.parametrize(("query_len", "key_len"), [(1, 20_001), (7, 513)])
+def test_any_window(generator, device, query_len, key_len, window, dtype):
+    q = torch.randn(2, 8, query_len, 128, generator=generator, device=device).to(dtype)
+    k, v = torch.randn(2, 2, 2, key_len, 128, generator=generator, device=device).to(dtype)
+    assert_decoding_is_right(q, k, v, causal=True, window=window)
 
 
 @pytest.mark.parametrize("splits", [1, 2, 7, 100, 1000])

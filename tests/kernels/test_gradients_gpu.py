@@ -11,13 +11,14 @@ from kernels.verdict import judge
 pytestmark = pytest.mark.gpu
 
 
-def assert_backward_is_right(q, k, v, dout, *, causal):
-    out, lse = flash_v2_forward(q, k, v, causal=causal)
-    exact = exact_gradients(q, k, v, dout, causal=causal)
-    plain = plain_gradients(q, k, v, dout, causal=causal)
+def assert_backward_is_right(q, k, v, dout, *, causal, window=None):
+    mask = {"causal": causal, "window": window}
+    out, lse = flash_v2_forward(q, k, v, **mask)
+    exact = exact_gradients(q, k, v, dout, **mask)
+    plain = plain_gradients(q, k, v, dout, **mask)
     summed = summed_by_gradients(q, k, v, out, lse, dout)
     for deterministic in (False, True):
-        found = flash_v2_backward(q, k, v, out, lse, dout, causal=causal, deterministic=deterministic)
+        found = flash_v2_backward(q, k, v, out, lse, dout, deterministic=deterministic, **mask)
         for name, *compared, terms in zip(("dq", "dk", "dv"), found, exact, plain, summed, strict=True):
             verdict = judge(*compared, summed=terms)
             assert verdict.correct, (name, deterministic, verdict)
@@ -31,6 +32,16 @@ def test_awkward_shapes(generator, device, query_len, key_len, head_dim, causal,
     q, dout = torch.randn(2, 1, 4, query_len, head_dim, generator=generator, device=device).to(dtype)
     k, v = torch.randn(2, 1, 2, key_len, head_dim, generator=generator, device=device).to(dtype)
     assert_backward_is_right(q, k, v, dout, causal=causal)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("head_dim", [64, 80, 128])
+@pytest.mark.parametrize("window", [None, 1, 64, 200])
+@pytest.mark.parametrize(("query_len", "key_len"), [(512, 512), (500, 301), (301, 500)])
+def test_any_window(generator, device, query_len, key_len, window, head_dim, dtype):
+    q, dout = torch.randn(2, 1, 4, query_len, head_dim, generator=generator, device=device).to(dtype)
+    k, v = torch.randn(2, 1, 2, key_len, head_dim, generator=generator, device=device).to(dtype)
+    assert_backward_is_right(q, k, v, dout, causal=True, window=window)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
