@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from math import prod
@@ -240,6 +241,14 @@ def test_every_launch_of_a_kernel_stands_in_the_table_of_times(language):
         page_in(language), DEFAULT_LAUNCH, shown_placements(DEFAULT_LAUNCH, Order.LONGEST_FIRST, 1)
     )
     assert len(cards[1].tables[0].rows) == len(siblings_of(DEFAULT_LAUNCH)) == 12
+
+
+def test_v1_s_card_says_how_far_its_tiles_differ():
+    """8 and 32 heads keep O in L2 and 132 do not: about 2 µs a tile pair against more than 3."""
+    problem = "v1_forward_d64_full_8x1024"
+    cards = measured_cards(page_in("en"), problem, shown_placements(problem, Order.NATURAL, 1))
+    sentence = next(line for line in cards[1].lines if "V1's paces" in line)
+    assert re.search(r"takes from 1\.\d+ µs to [34]\.\d+ µs", sentence)
 
 
 def test_every_kept_run_of_every_launch_can_be_shown():

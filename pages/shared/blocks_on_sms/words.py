@@ -10,7 +10,7 @@ from pages.shared.blocks_on_sms.recordings import recorded_problems
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
 from simulator.launch import Kernel, Launch, Order
-from simulator.modelled_run import ModelledRun
+from simulator.modelled_run import DRAWS, ModelledRun
 from simulator.pace import Pace
 from simulator.problem import AttentionShape
 from simulator.schedule import makespan_s, tail_of
@@ -160,7 +160,7 @@ def assumptions(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> list[s
 
 def fitted_assumptions(page: Page) -> list[str]:
     """Everything that the model of a recorded launch takes for granted."""
-    return [page.text(f"sms.assume_fitted.{name}") for name in FITTED_ASSUMPTIONS]
+    return [page.text(f"sms.assume_fitted.{name}", draws=DRAWS) for name in FITTED_ASSUMPTIONS]
 
 
 def _l2_words(page: Page, run: ModelledRun) -> str:
