@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -144,7 +145,10 @@ def count(asked: Asked) -> CountedRun:
     with tempfile.TemporaryDirectory() as folder:
         log, notes = Path(folder) / "ncu.csv", Path(folder) / "notes.jsonl"
         command = ncu_command(asked.cases, log=log, notes=notes)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        plain = {**os.environ, "LC_ALL": "C"}  # else numbers are written as the language of the machine does
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIMEOUT_S, env=plain, check=False
+        )
         said = log.read_text(encoding="utf-8") if log.exists() else ""
         try:
             kernels = list(parse_ncu(said))
