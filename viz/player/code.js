@@ -44,8 +44,9 @@ function createColumn(body, walk, listing, texts, view) {
   const column = htmlNode(body, "div", "listing");
   setAll(column, { "data-code": walk.algorithm });
   htmlNode(column, "h3", "", `${walk.short} · ${listing.source}`);
-  const list = htmlNode(column, "ol", view === ALGORITHM ? "" : "scrolls");
-  setAll(list, { tabindex: view === ALGORITHM ? "-1" : "0", "aria-label": listing.source });
+  const scrolls = view !== ALGORITHM;
+  const list = htmlNode(column, "ol", scrolls ? "scrolls" : "");
+  setAll(list, { tabindex: scrolls ? "0" : "-1", "aria-label": listing.source });
   const lines = listing.lines.map(([number, text]) => {
     const line = htmlNode(list, "li");
     htmlNode(line, "span", "number", String(number));
@@ -60,7 +61,8 @@ function createColumn(body, walk, listing, texts, view) {
       marked.forEach((index) => lines[index].removeAttribute("aria-current"));
       current.forEach((index) => setAll(lines[index], { "aria-current": "step" }));
       marked = current;
-      if (current.length) bringIntoView(list, lines[current[0]], lines[current.at(-1)]);
+      // In the next frame, before it is drawn: to measure now would lay the whole page out once more.
+      if (current.length && scrolls) requestAnimationFrame(() => bringIntoView(list, lines[current[0]], lines[current.at(-1)]));
     },
   };
 }

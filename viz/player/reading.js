@@ -1,6 +1,6 @@
 // How places on the clock are told in words: where we are, the ticks of the axis, where a walk ends.
 import { BYTES, STEPS, TIME } from "./clock.js";
-import { exactBytes, fillTemplate } from "./svg.js";
+import { exactBytes, fillTemplate, grouped } from "./svg.js";
 
 const UNITS = {
   [BYTES]: [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
@@ -11,11 +11,11 @@ const TIME_DIGITS = 4;
 export function createReading(clock, walks, texts, gpu) {
   const [size, unit] = clock.kind === STEPS ? [1, ""] : UNITS[clock.kind].find(([each]) => clock.length >= each);
   const time = (value) => `${(value / size).toFixed(TIME_DIGITS - String(Math.floor(clock.length / size)).length)} ${unit}`;
-  const step = (value) => fillTemplate(texts.atStep, { step: number(value) });
+  const step = (value) => fillTemplate(texts.atStep, { step: grouped(value) });
   const together = (stop) => clock.ends.every((end) => stop <= end);
   const kinds = {
     [STEPS]: {
-      position: (stop) => fillTemplate(texts.position, { step: number(stop), steps: number(clock.length) }),
+      position: (stop) => fillTemplate(texts.position, { step: grouped(stop), steps: grouped(clock.length) }),
       tick: step,
       end: (walk) => step(walks[walk].length),
       drawn: ["read", "compute", "write"],
@@ -23,14 +23,14 @@ export function createReading(clock, walks, texts, gpu) {
     },
     [BYTES]: {
       position: (stop) => (together(stop) ? fillTemplate(texts.bytesEach, { bytes: exactBytes(stop) }) : exactBytes(stop)),
-      tick: (value) => `${number(value / size)} ${unit}`,
+      tick: (value) => `${grouped(value / size)} ${unit}`,
       end: (walk) => walks[walk].movedText,
       drawn: ["read", "write"], // arithmetic has no width
       note: texts.noWidth,
     },
     [TIME]: {
       position: (stop) => fillTemplate(texts.timeModelled, { time: time(stop) }),
-      tick: (value) => `${number(value / size)} ${unit}`,
+      tick: (value) => `${grouped(value / size)} ${unit}`,
       end: (walk) => time(clock.ends[walk]),
       drawn: ["read", "compute", "write"],
       note: fillTemplate(texts.timeRule, gpu),
@@ -38,5 +38,3 @@ export function createReading(clock, walks, texts, gpu) {
   };
   return kinds[clock.kind];
 }
-
-const number = (value) => value.toLocaleString("en-US");

@@ -1,5 +1,5 @@
 // One walk as a picture: HBM, bus and chip. The picture is a function of position and fraction alone.
-import { fillTemplate, htmlNode, setText, svgNode } from "./svg.js";
+import { fillTemplate, grouped, htmlNode, setText, svgNode } from "./svg.js";
 import { NARROW, layoutScene } from "./layout.js";
 import { createBus } from "./bus.js";
 import { createChip } from "./chip.js";
@@ -63,7 +63,7 @@ function horizontalPadding(node) {
 function progressText(walk, position, texts) {
   const done = pairsDone(walk, walk.storesScores ? 1 : 0, position);
   const all = pairsDone(walk, 0, walk.length);
-  return fillTemplate(texts.pairsDone, { done: done.toLocaleString("en-US"), all: all.toLocaleString("en-US") });
+  return fillTemplate(texts.pairsDone, { done: grouped(done), all: grouped(all) });
 }
 
 /** What the hatch means: skipped in the flash walks, stored all the same in the standard one. */

@@ -1,5 +1,6 @@
 // Small helpers for SVG and text. Nothing here knows of attention.
 const SVG = "http://www.w3.org/2000/svg";
+const NUMBERS = new Intl.NumberFormat("en-US"); // made once: a frame formats many
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 
 export function svgNode(parent, tag, attributes = {}, text = "") {
@@ -44,8 +45,13 @@ export function subscript(index) {
   return String(index).replace(/[0-9]/g, (digit) => SUBSCRIPTS[digit]);
 }
 
+/** 12,345. */
+export function grouped(value) {
+  return NUMBERS.format(value);
+}
+
 export function exactBytes(bytes) {
-  return bytes.toLocaleString("en-US") + " B";
+  return `${grouped(bytes)} B`;
 }
 
 export function fillTemplate(template, values) {

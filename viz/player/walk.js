@@ -1,5 +1,7 @@
 // A walk as the browser keeps it: the columns of a trace, and what can be read off them for every step at once.
 // Steps are counted from 1 in the interface: position 0 is before the first, position n shows step n.
+import { exactBytes } from "./svg.js";
+
 export const KIND = {
   LOAD: 0, STORE: 1, ADD: 2, INIT: 3, SCORES: 4, SOFTMAX: 5, VALUES: 6, FINISH: 7, MERGE: 8, WEIGHTS: 9, DELTA: 10,
   VALUE_GRADIENT: 11, PROBABILITY_GRADIENT: 12, SCORE_GRADIENT: 13, QUERY_GRADIENT: 14, KEY_GRADIENT: 15,
@@ -222,6 +224,6 @@ export function captionValues(walk, position) {
     first_key: key * walk.keyRows,
     last_key: last(key, walk.keyRows, walk.keyLen),
     head_dim: walk.headDim,
-    bytes: movedBytes(walk, index).toLocaleString("en-US") + " B",
+    bytes: exactBytes(movedBytes(walk, index)),
   };
 }
