@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
+from pages.shared.blocks_on_sms.launch_now import draw_launch_now
 from pages.shared.blocks_on_sms.occupancy import draw_occupancy
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
 from pages.shared.blocks_on_sms.recordings import shown_placements
 from pages.shared.blocks_on_sms.resolve import resolve
 from pages.shared.blocks_on_sms.runs import cuts_of, model_runs
-from pages.shared.blocks_on_sms.settings import MEASURED, SIZES, WHAT_IF, Settings, gpu_of, shape_of
+from pages.shared.blocks_on_sms.settings import MEASURED, NOW, SIZES, WHAT_IF, Settings, gpu_of, shape_of
 from pages.shared.blocks_on_sms.sizes import draw_sizes
 from pages.shared.blocks_on_sms.strip import draw_controls
 from pages.shared.blocks_on_sms.words import assumptions, fitted_assumptions, measured_notice, model_notice
@@ -48,10 +49,13 @@ def draw_chart_of_sizes(page: Page, settings: Settings) -> None:
 
 
 def draw_measured(page: Page, settings: Settings) -> None:
-    placements = shown_placements(settings.launch, Order(settings.beside), settings.run)
-    mount(timeline.ASSET, measured_timeline(page, settings.launch, placements), key="sms-timeline")
+    problem = draw_launch_now(page, settings) if settings.launch == NOW else settings.launch
+    if problem is None:
+        return
+    placements = shown_placements(problem, Order(settings.beside), settings.run)
+    mount(timeline.ASSET, measured_timeline(page, problem, placements), key="sms-timeline")
     st.html(f'<p class="fa-notice">{measured_notice(page, placements)}</p>')
-    draw_cards(measured_cards(page, settings.launch, placements))
+    draw_cards(measured_cards(page, problem, placements))
     draw_points(page.text("sms.assumptions"), fitted_assumptions(page))
 
 

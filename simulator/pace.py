@@ -43,13 +43,8 @@ def fit_pace(work_tiles: np.ndarray, recorded: Schedule) -> Pace:
     """The paces of a recorded run, by least squares over its blocks [blocks]."""
     times = _times_in_company(recorded)
     seen = times.sum(axis=0) > 0
-    columns = [times[:, seen] * 1e6]  # µs, so that columns are of like size
-    if np.ptp(work_tiles) > 0:
-        columns.append(np.full((len(work_tiles), 1), -1.0))
-    solution = np.linalg.lstsq(np.hstack(columns), work_tiles.astype(np.float64), rcond=None)[0]
-    fixed = float(solution[-1]) if np.ptp(work_tiles) > 0 else 0.0
     tiles_per_s = np.zeros(times.shape[1])
-    tiles_per_s[seen] = solution[: seen.sum()] * 1e6
+    fixed, tiles_per_s[seen] = _least_squares(times[:, seen], work_tiles.astype(np.float64))
     load = work_tiles + fixed
     scatter = _scatter(load, times @ tiles_per_s, recorded.slot % recorded.sm_count)
     return Pace(fixed, _completed(tiles_per_s, recorded.slots_per_sm), _median_pause_s(recorded), scatter)
@@ -152,6 +147,17 @@ class _Sm:
 def _state(residents: int, before: int) -> int:
     """The number of a state: `residents` blocks on the SM, `before` of them earlier than the one meant."""
     return residents * (residents - 1) // 2 + before
+
+
+def _least_squares(times: np.ndarray, work: np.ndarray) -> tuple[float, np.ndarray]:
+    """The fixed cost, never below none, and the pace of each column of [blocks, states]."""
+    micro = 1e6 * times  # so that columns are of like size
+    if np.ptp(work) > 0:
+        with_fixed = np.hstack([micro, np.full((len(work), 1), -1.0)])
+        *paces, fixed = np.linalg.lstsq(with_fixed, work, rcond=None)[0].tolist()
+        if fixed >= 0:
+            return fixed, 1e6 * np.array(paces)
+    return 0.0, 1e6 * np.linalg.lstsq(micro, work, rcond=None)[0]
 
 
 def _times_in_company(schedule: Schedule) -> np.ndarray:

@@ -12,12 +12,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from kernels.device import DeviceProperties, to_json
-from pages.shared.blocks_on_sms import device_here
+from kernels.environment import why_unavailable
+from pages.shared.blocks_on_sms import device_here, launch_now
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
 from pages.shared.blocks_on_sms.occupancy import curves_of
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
 from pages.shared.blocks_on_sms.recordings import (
     DEFAULT_LAUNCH,
+    made_here,
     pace_source,
     placement_of,
     recorded_problems,
@@ -29,6 +31,7 @@ from pages.shared.blocks_on_sms.runs import code_splits, cuts_of, grid_of, model
 from pages.shared.blocks_on_sms.settings import (
     BACKWARD,
     DECODING,
+    NOW,
     ROW_CHOICES,
     V1,
     V1_SPLIT,
@@ -282,3 +285,86 @@ def test_both_languages_hold_the_same_strings_of_the_page():
     catalogues = [load_catalogue(language)._catalog for language in LANGUAGES]
     keys = [{key for key in catalogue if str(key).startswith("sms.")} for catalogue in catalogues]
     assert keys[0] == keys[1]
+
+
+RECORDER = """
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from kernels.placements import LaunchFacts, RecordedLaunch, RecordedOn, write_launches
+
+arguments = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+heads, length = int(arguments["--heads"]), int(arguments["--lengths"])
+blocks = heads * -(-length // 64)
+on = RecordedOn("a GPU", 4, "1", "2", "3", "3.11", "2026-12", "", "", "", "2026-12-01T00:00:00+00:00")
+launches = [
+    RecordedLaunch(
+        LaunchFacts(
+            f"v2_{order}", "v2_forward", 1, heads, length, int(arguments["--head-dims"]),
+            arguments["--causal"] == "yes", 64, 64, order, 1, 1, (1,),
+        ),
+        (np.arange(blocks) % 4)[None],
+        (np.arange(blocks) // 4 * 1000)[None],
+        (np.arange(blocks) // 4 * 1000 + 900)[None],
+    )
+    for order in arguments["--orders"].split(",")
+]
+write_launches(Path(arguments["--out"]), on, launches)
+"""
+
+
+@pytest.fixture
+def nothing_made():
+    made_here().clear()
+    yield
+    made_here().clear()
+
+
+def test_a_launch_made_now_is_shown_as_the_launch_that_it_was(monkeypatch, nothing_made):
+    monkeypatch.setattr(launch_now, "COMMAND", (sys.executable, "-c", RECORDER))
+    settings = Settings(view="measured", launch=NOW, heads=3, length=200, head_dim=64, causal=False)
+    assert launch_now.make_launches(settings) == ""
+    problem = next(iter(made_here()))
+    placements = shown_placements(problem, Order.REVERSED, 1)
+    assert [each.order for each in placements] == [Order.NATURAL, Order.REVERSED]
+    assert (placements[0].shape.query_len, placements[0].shape.query_heads) == (200, 3)
+    assert placements[0].schedule.sm_count == 4
+    for language in LANGUAGES:
+        assert len(measured_timeline(page_in(language), problem, placements)["panels"]) == 4
+        assert len(measured_cards(page_in(language), problem, placements)) == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import sys; sys.exit('CUDA out of memory')", "CUDA out of memory"),
+        ("import sys; sys.exit(9)", "exit 9"),
+    ],
+)
+def test_a_launch_that_fails_says_why_and_leaves_nothing(monkeypatch, nothing_made, program, reason):
+    monkeypatch.setattr(launch_now, "COMMAND", (sys.executable, "-c", program))
+    assert launch_now.make_launches(Settings(launch=NOW)) == reason
+    assert made_here() == {}
+
+
+def test_without_a_gpu_the_recorder_says_what_is_missing(nothing_made):
+    """The real child, on a machine without a GPU; with one it would launch."""
+    unavailable = why_unavailable()
+    if unavailable is None:
+        pytest.skip("there is a GPU here")
+    assert launch_now.make_launches(Settings(launch=NOW)) == unavailable.reason
+
+
+def test_the_page_waits_for_the_button_before_it_shows_a_launch_made_now(monkeypatch, nothing_made):
+    monkeypatch.setattr(launch_now, "COMMAND", (sys.executable, "-c", RECORDER))
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in {"view": "measured", "launch": NOW, "h": "3", "n": "200", "d": "64"}.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page("pages/blocks_on_sms.py").run()
+    assert not any("(measured)" in block.proto.body for block in app.get("html"))
+    app.button(key="blocks_on_sms.launch-now").click().run()
+    assert [error.message for error in app.exception] == []
+    assert any("(measured)" in block.proto.body for block in app.get("html"))

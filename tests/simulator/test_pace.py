@@ -91,6 +91,15 @@ def test_equal_blocks_hide_their_fixed_cost():
     assert pace.per_tile_s == pytest.approx(1e-6)
 
 
+def test_times_that_do_not_follow_the_work_give_no_negative_cost():
+    """All blocks took equally long, whatever they had to do: loads and paces stay above zero."""
+    work = np.arange(1, 9)
+    pace = fit_pace(work, assign_to_slots(np.full(8, 1e-5), sm_count=4, slots_per_sm=1))
+    assert pace.fixed_tiles == 0
+    assert np.all(pace.tiles_per_s > 0)
+    assert np.all(scattered_loads(pace, work, np.random.default_rng(0)) > 0)
+
+
 def test_a_state_that_never_came_up_has_a_pace_too():
     """One SM of three held three blocks to the end and none alone: every pace is above zero."""
     schedule = assign_to_slots(np.full(3, 1e-5), sm_count=1, slots_per_sm=3)

@@ -10,6 +10,7 @@ from kernels.placements import RecordedPlacement
 from pages.shared.blocks_on_sms.comparison import signed_percent
 from pages.shared.blocks_on_sms.recordings import (
     from_roofline,
+    made_here,
     pace_source,
     placement_of,
     refitted,
@@ -33,7 +34,7 @@ def model_cards(page: Page, runs: Sequence[ModelledRun], cuts: Sequence[Cut], gp
 
 
 def measured_cards(page: Page, problem: str, placements: Sequence[RecordedPlacement]) -> list[Card]:
-    """How the launches were recorded, and how far each kind of block time carries."""
+    """How the launches were recorded, and of those we ship how far each kind of block time carries."""
     first = placements[0]
     recorded = first.recorded_on
     lines = (
@@ -48,7 +49,7 @@ def measured_cards(page: Page, problem: str, placements: Sequence[RecordedPlacem
         page.text("sms.card.versions", driver=recorded.driver, torch=recorded.torch, triton=recorded.triton),
     )
     noted = Card(page.text("sms.card.launches"), measured_words(page, first), lines)
-    return [noted, _times_card(page, problem)]
+    return [noted] if problem in made_here() else [noted, _times_card(page, problem)]
 
 
 def _times_card(page: Page, problem: str) -> Card:

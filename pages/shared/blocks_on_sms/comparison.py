@@ -79,7 +79,7 @@ def _against_row(
         page.text(f"sms.row.{name}"),
         format_seconds(of(model)),
         format_seconds(of(measured)),
-        signed_percent(of(model) / of(measured) - 1),
+        signed_percent(of(model) / of(measured) - 1) if of(measured) > 0 else "–",
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import streamlit as st
 
 from kernels.placements import (
     RECORDED,
@@ -47,16 +48,27 @@ def recorded_problems() -> dict[str, dict[Order, Kept]]:
     return dict(sorted(problems.items(), key=lambda item: _sort_key(next(iter(item[1].values())))))
 
 
+@st.cache_resource(show_spinner=False)
+def made_here() -> dict[str, dict[Order, Kept]]:
+    """The last launches that were made from this page, by a name of their own; kept by `launch_now`."""
+    return {}
+
+
+def orders_of(problem: str) -> dict[Order, Kept]:
+    """The launches of a problem, shipped or made here."""
+    return made_here().get(problem) or recorded_problems()[problem]
+
+
 @cache
 def placement_of(problem: str, order: Order, run: int) -> RecordedPlacement:
     """One launch as it ran the `run`th of the times that are kept, from 1."""
-    kept = recorded_problems()[problem][order]
+    kept = orders_of(problem)[order]
     return placements_of(kept.launch, kept.recorded_on)[run - 1]
 
 
 def shown_placements(problem: str, beside: Order, run: int) -> tuple[RecordedPlacement, ...]:
     """A launch in natural order and, where it was recorded in another, one in that order beside it."""
-    orders = recorded_problems()[problem]
+    orders = orders_of(problem)
     shown = [order for order in (Order.NATURAL, beside) if order in orders]
     return tuple(placement_of(problem, order, run) for order in shown)
 

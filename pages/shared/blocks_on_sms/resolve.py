@@ -135,7 +135,8 @@ def _largest(most: int, holds: Callable[[int], bool]) -> int:
 
 def _kept_run(asked: Settings) -> tuple[Settings, list[Complaint]]:
     """A recording keeps some of its runs; the first is always there."""
-    kept = len(recorded_problems()[asked.launch][Order.NATURAL].launch.facts.kept)
+    shipped = recorded_problems().get(asked.launch)
+    kept = len(shipped[Order.NATURAL].launch.facts.kept) if shipped else 1
     if asked.run <= kept:
         return asked, []
     values = {"name": "run", "value": asked.run, "limit": kept}

@@ -15,6 +15,7 @@ from simulator.problem import MAX_HEAD_DIM, AttentionShape
 ROW_CHOICES = ("32", "64", "128")
 KEY_CHOICES = ("0", "16", "32", "64", "128", "256")
 MODEL, WHAT_IF, SIZES, MEASURED = VIEWS = "model", "what_if", "sizes", "measured"
+NOW = "now"  # a launch made on the GPU of this machine
 V1, V1_SPLIT, BACKWARD, DECODING = "v1", "v1_split", "backward", "decoding"
 TYPED, HERE = "typed", "here"
 CAPABILITIES = tuple(".".join(map(str, capability)) for capability in gpus.CAPABILITIES)
@@ -48,7 +49,7 @@ class Settings:
     stages: int = integer(1, name="stages", minimum=1, maximum=8)
     key_rows: str = choice("0", KEY_CHOICES, name="keys")
     # a recorded launch
-    launch: str = choice(DEFAULT_LAUNCH, tuple(recorded_problems()), name="launch")
+    launch: str = choice(DEFAULT_LAUNCH, (*recorded_problems(), NOW), name="launch")
     beside: str = choice(
         Order.LONGEST_FIRST.value, (Order.REVERSED.value, Order.LONGEST_FIRST.value), name="beside"
     )

@@ -9,6 +9,7 @@ from pages.shared.blocks_on_sms.settings import (
     DECODING,
     HERE,
     MEASURED,
+    NOW,
     SIZES,
     TYPED,
     V1,
@@ -43,7 +44,8 @@ def draw_controls(page: Page, controls: Controls[Settings]) -> None:
         "beside": {
             order.value: page.text(f"sms.order.{order}") for order in (Order.REVERSED, Order.LONGEST_FIRST)
         },
-        "launch": {problem: launch_words(page, problem) for problem in recorded_problems()},
+        "launch": {problem: launch_words(page, problem) for problem in recorded_problems()}
+        | ({NOW: page.text("sms.now.choice")} if settings.launch == NOW or gpus_here() else {}),
     }
     with controls.strip(_summary(page, settings)):
         for name in shown_names(settings):
@@ -52,6 +54,8 @@ def draw_controls(page: Page, controls: Controls[Settings]) -> None:
 
 def shown_names(settings: Settings) -> tuple[str, ...]:
     """The fields that have a control now."""
+    if settings.view == MEASURED and settings.launch == NOW:
+        return ("view", "launch", "heads", "length", "head_dim", "causal", "beside")
     if settings.view == MEASURED:
         orders = recorded_problems()[settings.launch]
         return ("view", "launch", *(("beside",) if len(orders) > 1 else ()), "run")
@@ -64,6 +68,7 @@ def shown_names(settings: Settings) -> tuple[str, ...]:
 
 
 def _summary(page: Page, settings: Settings) -> str:
-    if settings.view == MEASURED:
+    if settings.view == MEASURED and settings.launch != NOW:
         return launch_words(page, settings.launch)
-    return short_problem_words(page, shape_of(settings), gpu_of(settings).name)
+    where = page.text("sms.gpu.here") if settings.view == MEASURED else gpu_of(settings).name
+    return short_problem_words(page, shape_of(settings), where)

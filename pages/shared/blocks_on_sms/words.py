@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from kernels.placements import RecordedPlacement
-from pages.shared.blocks_on_sms.recordings import recorded_problems
+from pages.shared.blocks_on_sms.recordings import orders_of
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
 from simulator.launch import Kernel, Launch, Order
@@ -43,7 +43,7 @@ def _problem_values(shape: AttentionShape, where: str) -> dict[str, str]:
 
 def launch_words(page: Page, problem: str, order: Order | None = None) -> str:
     """A recorded problem in short, and the order of the launch that is meant."""
-    facts = next(iter(recorded_problems()[problem].values())).launch.facts
+    facts = next(iter(orders_of(problem).values())).launch.facts
     words = page.text(
         "sms.launch",
         kernel=page.text(f"sms.kernel.{facts.kernel}"),
