@@ -95,12 +95,12 @@ def assign_to_slots(
     free = [(0.0, slot) for slot in range(sm_count * slots_per_sm)]
     heapify(free)
     slots, starts = np.empty(len(durations), dtype=np.int64), np.empty(len(durations))
-    taken = []
+    taken_slots, taken_starts = [], []
     for duration in durations[blocks].tolist():
         start, slot = free[0]
-        taken.append((start, slot))
+        taken_slots.append(slot)
+        taken_starts.append(start)
         heapreplace(free, (start + duration + pause_s, slot))
-    taken_starts, taken_slots = zip(*taken, strict=True)
     starts[blocks], slots[blocks] = taken_starts, taken_slots
     return Schedule(slots, starts, starts + durations, sm_count, slots_per_sm)
 

@@ -97,6 +97,7 @@ def control_ms() -> float:
 
 
 def _median_of(page: Page, name: str, at_least: int) -> float:
+    page.wait_for_timeout(200)  # for the frame of the last one
     found: list[float] = page.evaluate(f"window.{name}")
     if len(found) < at_least:
         raise RuntimeError(f"{name} must be at least {at_least}, got {len(found)}")
