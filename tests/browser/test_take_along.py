@@ -65,12 +65,18 @@ def test_the_file_says_and_counts_what_the_app_does(
     alone = new_page(offline=True, reduced_motion="reduce")
     alone.goto(file.as_uri())
     exported = alone.locator(".fa-player")
+    expect(exported.locator("[data-counter]").first).to_be_visible()
     seen = []
     for keys in STOPS:
         for key in keys:
             page.keyboard.press(key)
             alone.keyboard.press(key)
         assert told(exported) == told(player)
+        pictures = exported.locator(
+            "svg[role=img]"
+        ).all()  # with the numbers of rows, which reach the app late
+        for index, picture in enumerate(pictures):
+            expect(player.locator("svg[role=img]").nth(index)).to_have_text(picture.text_content() or "")
         seen.append(told(player))
     assert len({position for position, *_ in seen}) == len(STOPS)
 
