@@ -478,3 +478,9 @@ def test_another_recorded_launch_is_shown_when_it_is_chosen(page: Page) -> None:
     assert on_the_chip(root) == scheduled(
         shown_placements(problem, Order.REVERSED, 2)[0].schedule, time_of(root)
     )
+
+
+def test_a_run_without_a_tail_opens_while_its_blocks_run(page: Page) -> None:
+    """16 equal blocks on 16 SMs end together, so the middle of their tail would be an empty chip."""
+    root = open_timeline(page, "/blocks_on_sms?gpu=typed&sms=16&causal=0&n=128&d=64")
+    expect(root.locator(".fa-chip-busy")).to_contain_text("16 SMs busy, 0 idle")

@@ -43,7 +43,8 @@ export function createTimeline(root, firstData) {
     if (!sameRuns) {
       Object.assign(state, { picked: null, chip: data.chip });
       const { tail_start_s, makespan_s } = panels[data.chip];
-      clock.reset(data.end_s, (tail_start_s + makespan_s) / 2); // in its tail, where some SMs are busy and some are not
+      // In its tail, where some SMs are busy and some are not; halfway where all end together.
+      clock.reset(data.end_s, tail_start_s < makespan_s ? (tail_start_s + makespan_s) / 2 : makespan_s / 2);
     }
     state.hovered = state.cursor = null;
     Object.assign(player, { data, panels, parts: build(root, data, panels) });

@@ -76,6 +76,8 @@ def month_words(page: Page, month: str) -> str:
 
 def fit_words(page: Page, pace: Pace) -> str:
     """A block alone on its SM as an equation."""
+    if pace.fixed_tiles == 0:
+        return page.text("sms.fit_equal", per_tile=format_seconds(pace.per_tile_s))
     return page.text("sms.fit", fixed=format_seconds(pace.fixed_s), per_tile=format_seconds(pace.per_tile_s))
 
 
