@@ -7,6 +7,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from kernels.formulas import Moved, flash_v1_working_set
@@ -14,17 +16,16 @@ from kernels.lines import write_lines
 from kernels.results import Environment, read_kept
 from simulator.problem import AttentionShape
 
-SECTOR_BYTES = 32
 V1_TOLERANCE, V1_OVER_L2 = 0.02, 3  # V1's count where what comes back each step is so much larger than L2
-# ncu's names; the L2 sectors are those that the SMs asked for.
+# ncu's names. What the SMs moved to and from L2 is counted on their side.
 METRICS: Mapping[str, str] = {
     "dram__bytes_read.sum": "dram_read",
     "dram__bytes_write.sum": "dram_written",
-    "lts__t_sectors_srcunit_tex_op_read.sum": "l2_read",
-    "lts__t_sectors_srcunit_tex_op_write.sum": "l2_written",
+    "l1tex__m_xbar2l1tex_read_bytes.sum": "l2_read",
+    "l1tex__m_l1tex2xbar_write_bytes.sum": "l2_written",
     "lts__t_bytes.sum": "l2_all",
 }
-_UNITS = {"byte": 1, "Kbyte": 10**3, "Mbyte": 10**6, "Gbyte": 10**9, "sector": SECTOR_BYTES}
+_UNITS = {"byte": 1, "Kbyte": 10**3, "Mbyte": 10**6, "Gbyte": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class Counted:
 
     dram_read: int
     dram_written: int
-    l2_read: int | None  # asked of L2 by the SMs
-    l2_written: int | None
+    l2_read: int | None  # from L2 into the SMs
+    l2_written: int | None  # from the SMs into L2
     l2_all: int | None  # all that passed through L2, also to and from DRAM
 
 
@@ -107,8 +108,8 @@ def v1_shortfall(call: CountedCall) -> str | None:
 
 
 def parse_ncu(text: str) -> Iterator[CountedKernel]:
-    """The kernels of `ncu --csv --page raw`, in the order of their launches. The first row after the names
-    holds the units. Raises ValueError where a needed counter is missing.
+    """The kernels of `ncu --csv`, which prints a row for each counter of each launch, in the order of their
+    launches. Raises ValueError where there is no table, or a needed counter is missing.
     """
     lines = text.splitlines()
     start = next((index for index, each in enumerate(lines) if each.startswith('"ID"')), None)
@@ -116,24 +117,23 @@ def parse_ncu(text: str) -> Iterator[CountedKernel]:
         said = next((each for each in lines if "ERROR" in each), (lines or ["nothing"])[-1])
         raise ValueError(f"ncu must print a table, got: {said}")
     rows = csv.DictReader(each for each in lines[start:] if each.startswith('"'))
-    units = next(rows)
-    for row in rows:
-        values = {field: _bytes(row.get(name), units.get(name)) for name, field in METRICS.items()}
-        dram_read, dram_written = values["dram_read"], values["dram_written"]
+    for _, launch in groupby(rows, key=itemgetter("ID")):
+        of_kernel = list(launch)
+        found = {row["Metric Name"]: _bytes(row["Metric Value"], row["Metric Unit"]) for row in of_kernel}
+        counts = {field: found.get(name) for name, field in METRICS.items()}
+        dram_read, dram_written = counts["dram_read"], counts["dram_written"]
         if dram_read is None or dram_written is None:
-            raise ValueError(f"ncu must count dram__bytes_read and dram__bytes_write, got {row}")
+            raise ValueError(f"ncu must count dram__bytes_read and dram__bytes_write, got {of_kernel[0]}")
         yield CountedKernel(
-            row["Kernel Name"],
-            Counted(dram_read, dram_written, values["l2_read"], values["l2_written"], values["l2_all"]),
+            of_kernel[0]["Kernel Name"],
+            Counted(dram_read, dram_written, counts["l2_read"], counts["l2_written"], counts["l2_all"]),
         )
 
 
-def _bytes(value: str | None, unit: str | None) -> int | None:
-    if not value or unit not in _UNITS:
-        return None
+def _bytes(value: str, unit: str) -> int | None:
     try:
         return round(float(value.replace(",", "")) * _UNITS[unit])
-    except ValueError:  # "n/a"
+    except (ValueError, KeyError):  # "n/a", or no number of bytes
         return None
 
 

@@ -38,7 +38,7 @@ from kernels.results import Unavailable, json_line
 
 COUNTING = (
     "Nsight Compute, one kernel at a time, caches flushed before each (--cache-control all), clocks left as "
-    "they were (--clock-control none); L2 read and written: sectors that the SMs asked for, 32 bytes each"
+    "they were (--clock-control none); L2 read and written: what passed between L2 and the SMs"
 )
 _TIMEOUT_S = 540.0
 
@@ -82,7 +82,7 @@ def ncu_command(cases: Sequence[Case], *, log: Path, notes: Path) -> list[str]:
     """ncu over a child that runs the cases; the table goes to `log`, what the child says to `notes`."""
     program = shutil.which("ncu") or "ncu"
     names = ",".join(case.name for case in cases)
-    options = ["--csv", "--page=raw", "--print-units=base", "--clock-control=none", "--cache-control=all"]
+    options = ["--csv", "--print-units=base", "--clock-control=none", "--cache-control=all"]
     options += ["--profile-from-start=off", f"--metrics={','.join(METRICS)}", f"--log-file={log}"]
     child = [sys.executable, "-m", "kernels.counted_child", names, str(notes)]
     return [program, *options, *child]

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 
 from kernels.configs import KernelConfig
 from kernels.counted import (
+    METRICS,
     Counted,
     CountedCall,
     CountedKernel,
@@ -34,53 +36,36 @@ from simulator.problem import AttentionShape, TileShape
 from tests.kernels.test_results import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
-# The form of `ncu --csv --page raw --print-units base` (Nsight Compute CLI, "Print Options"): ==PROF== lines,
-# names, units, then one row for each kernel. The numbers are made up.
+# The form of `ncu --csv --print-units base` as version 2025.3 prints it: notes, names, then a row for each
+# counter of each launch. The numbers are made up.
 COLUMNS = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size"]
-COLUMNS += ["Grid Size", "Device", "CC", "dram__bytes_read.sum", "dram__bytes_write.sum"]
-COLUMNS += ["lts__t_bytes.sum", "lts__t_sectors_srcunit_tex_op_read.sum"]
-COLUMNS += ["lts__t_sectors_srcunit_tex_op_write.sum"]
-UNITS = [""] * 11 + ["byte", "byte", "byte", "sector", "sector"]
+COLUMNS += ["Grid Size", "Device", "CC", "Section Name", "Metric Name", "Metric Unit", "Metric Value"]
 
 
-def kernel_row(index, name, *values):
-    return [
-        str(index),
-        "7",
-        "python",
-        "host",
-        name,
-        "1",
-        "7",
-        "(128, 1, 1)",
-        "(64, 1, 1)",
-        "0",
-        "9.0",
-        *values,
-    ]
+def launch(index, name, *values, unit="byte"):
+    """The rows of a launch: DRAM read and written, L2 read, written and all."""
+    before = [str(index), "7", "python", "host", name, "1", "7", "(128, 1, 1)", "(64, 1, 1)", "0", "9.0"]
+    named = zip(METRICS, values, strict=True)
+    return [[*before, "Command line profiler metrics", metric, unit, value] for metric, value in named]
 
 
-def table(*rows, units=UNITS):
-    lines = [
-        "==PROF== Connected to process 7",
-        "",
-        *[",".join(f'"{cell}"' for cell in each) for each in rows],
-    ]
+def table(*launches):
+    lines = [",".join(f'"{cell}"' for cell in each) for each in [COLUMNS, *chain.from_iterable(launches)]]
     return "\n".join(
-        [*lines[:2], ",".join(f'"{c}"' for c in COLUMNS), ",".join(f'"{u}"' for u in units), *lines[2:]]
+        ["==WARNING== Note: Running with unmodified GPU clocks.", "==PROF== Connected", "", *lines]
     )
 
 
 SAID = table(
-    kernel_row(0, BOUNDARY, "0", "32", "64", "0", "0"),
-    kernel_row(1, "scores_kernel", "1,000,000", "2,000", "5,000", "100", "10"),
-    kernel_row(2, "values_kernel", "500", "250", "75", "2", "1"),
-    kernel_row(3, BOUNDARY, "0", "0", "0", "0", "0"),
-    kernel_row(4, "void flash_fwd<Traits, true>(Params)", "7", "8", "9", "n/a", "10"),
+    launch(0, BOUNDARY, "0", "32", "0", "0", "64"),
+    launch(1, "scores_kernel", "1,000,000", "2,000", "3,200", "320", "5,000"),
+    launch(2, "values_kernel", "500", "250", "64", "32", "75"),
+    launch(3, BOUNDARY, "0", "0", "0", "0", "0"),
+    launch(4, "void flash_fwd<Traits, true>(Params)", "7", "8", "n/a", "320", "9"),
 )
 
 
-def test_counts_are_read_in_bytes_with_thousands_and_sectors():
+def test_counts_are_read_in_bytes_with_their_thousands():
     _, scores, values, _, flash = parse_ncu(SAID)
     assert scores == CountedKernel("scores_kernel", Counted(1_000_000, 2000, 3200, 320, 5000))
     assert values.counted == Counted(500, 250, 64, 32, 75)
@@ -88,9 +73,13 @@ def test_counts_are_read_in_bytes_with_thousands_and_sectors():
 
 
 def test_larger_units_are_bytes_too():
-    units = [*UNITS[:11], "Mbyte", "Kbyte", "Gbyte", "sector", "sector"]
-    (kernel,) = parse_ncu(table(kernel_row(0, "k", "1.5", "2", "0.001", "1", "1"), units=units))
-    assert kernel.counted == Counted(1_500_000, 2000, 32, 32, 1_000_000)
+    (kernel,) = parse_ncu(table(launch(0, "k", "1.5", "2", "0.001", "1", "1", unit="Mbyte")))
+    assert kernel.counted == Counted(1_500_000, 2_000_000, 1000, 1_000_000, 1_000_000)
+
+
+def test_launches_of_one_kernel_are_told_apart():
+    said = table(*(launch(index, "k", str(index), "1", "1", "1", "1") for index in range(3)))
+    assert [kernel.counted.dram_read for kernel in parse_ncu(said)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +87,7 @@ def test_larger_units_are_bytes_too():
     [
         ("==ERROR== ERR_NVGPUCTRPERM - no permission", "must print a table, got: ==ERROR== ERR_NVGPUCTRPERM"),
         ("", "must print a table, got: nothing"),
-        (table(kernel_row(0, "k", "n/a", "1", "1", "1", "1")), "must count dram__bytes_read"),
+        (table(launch(0, "k", "n/a", "1", "1", "1", "1")), "must count dram__bytes_read"),
     ],
 )
 def test_what_is_no_table_of_counts_is_a_sentence(text, sentence):
