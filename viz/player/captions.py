@@ -88,17 +88,15 @@ def _tell_mask(trace: Trace, variant: NDArray[np.int64]) -> None:
 def _tell_round_trips(trace: Trace, variant: NDArray[np.int64], tensors: tuple[Tensor, ...]) -> None:
     """V1 carries what it accumulates in and out: the start, once more, or for the last time."""
     steps = trace.steps
+    start, first, again, last = (VARIANTS.index(told) for told in ("start", "first", "again", "last"))
     for tensor in tensors:
         moves = np.flatnonzero((steps.tensor == tensor) & (steps.kind <= StepKind.STORE))
-        last_load = {int(steps.query_tile[i]): int(i) for i in moves if steps.kind[i] == StepKind.LOAD}
-        loaded: set[int] = set()
-        for index in moves.tolist():
-            query_tile = int(steps.query_tile[index])
-            if steps.kind[index] == StepKind.LOAD:
-                told = "again" if query_tile in loaded else "first"
-                loaded.add(query_tile)
-            elif steps.key_tile[index] < 0:
-                told = "start"
-            else:
-                told = "again" if last_load[query_tile] > index else "last"
-            variant[index] = VARIANTS.index(told)
+        loads = moves[steps.kind[moves] == StepKind.LOAD]
+        stores = moves[steps.kind[moves] == StepKind.STORE]
+        tiles = 1 + int(steps.query_tile[moves].max(initial=-1))
+        first_load, last_load = np.full(tiles, len(trace)), np.full(tiles, -1)
+        np.minimum.at(first_load, steps.query_tile[loads], loads)
+        np.maximum.at(last_load, steps.query_tile[loads], loads)
+        variant[loads] = np.where(loads == first_load[steps.query_tile[loads]], first, again)
+        variant[stores] = np.where(last_load[steps.query_tile[stores]] > stores, again, last)
+        variant[stores[steps.key_tile[stores] < 0]] = start
