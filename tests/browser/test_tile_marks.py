@@ -134,6 +134,19 @@ def test_a_phone_sums_up_what_each_walk_has_read_and_written(new_page: Callable[
         assert box["y"] + box["height"] <= PHONE["height"]
 
 
+def test_a_finger_plays_and_scrubs(new_page: Callable[..., Page]) -> None:
+    player = open_walks(new_page(viewport=PHONE, has_touch=True), "n=300")
+    slider = player.get_by_role("slider")
+    box = slider.bounding_box()
+    assert box is not None
+    slider.tap(position={"x": box["width"] / 2, "y": 12})
+    length = int(slider.get_attribute("aria-valuemax") or -1)
+    assert position_of(player) == pytest.approx(length / 2, rel=0.05)
+    before = position_of(player)
+    player.locator("[data-action=play]").tap()
+    expect(player).not_to_have_attribute("data-position", str(before))
+
+
 def test_a_desktop_has_its_ledger_instead(page: Page) -> None:
     expect(open_walks(page).locator(".totals")).to_be_hidden()
 
