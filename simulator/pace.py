@@ -95,7 +95,7 @@ def assign_at_pace(
     sms = [_Sm() for _ in range(sm_count)]
     ends: list[tuple[float, int, int]] = []  # when, which SM, and its version: an older one is out of date
     slot_of, start = np.zeros(len(loads), dtype=np.int64), np.zeros(len(loads))
-    end = np.zeros(len(loads))
+    end, rest = np.zeros(len(loads)), _DONE * loads
     waiting = iter(order.tolist())
     block = next(waiting, None)
     while block is not None or ends:
@@ -111,7 +111,7 @@ def assign_at_pace(
             if version != sms[number].version:
                 continue
             sms[number].advance(time, rates)
-            for _, gone, slot in sms[number].leave(_DONE * loads):
+            for _, gone, slot in sms[number].leave(rest):
                 end[gone] = time
                 heappush(free, (time + pace.pause_s, rank[slot], slot))
         sms[number].version += 1

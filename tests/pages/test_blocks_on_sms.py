@@ -325,7 +325,7 @@ def nothing_made():
 def test_a_launch_made_now_is_shown_as_the_launch_that_it_was(monkeypatch, nothing_made):
     monkeypatch.setattr(launch_now, "COMMAND", (sys.executable, "-c", RECORDER))
     settings = Settings(view="measured", launch=NOW, heads=3, length=200, head_dim=64, causal=False)
-    assert launch_now.make_launches(settings) == ""
+    assert launch_now.make_launches(settings) is None
     problem = next(iter(made_here()))
     placements = shown_placements(problem, Order.REVERSED, 1)
     assert [each.order for each in placements] == [Order.NATURAL, Order.REVERSED]
@@ -345,8 +345,23 @@ def test_a_launch_made_now_is_shown_as_the_launch_that_it_was(monkeypatch, nothi
 )
 def test_a_launch_that_fails_says_why_and_leaves_nothing(monkeypatch, nothing_made, program, reason):
     monkeypatch.setattr(launch_now, "COMMAND", (sys.executable, "-c", program))
-    assert launch_now.make_launches(Settings(launch=NOW)) == reason
+    complaint = launch_now.make_launches(Settings(launch=NOW))
+    assert complaint is not None
+    assert complaint.values["reason"] == reason
     assert made_here() == {}
+
+
+def test_one_launch_goes_at_a_time_and_none_while_the_live_page_measures(monkeypatch, nothing_made):
+    monkeypatch.setattr(launch_now, "COMMAND", (sys.executable, "-c", RECORDER))
+    settings = Settings(launch=NOW, heads=2, length=64, head_dim=64)
+    with launch_now._lock():
+        busy = launch_now.make_launches(settings)
+    monkeypatch.setattr(launch_now, "is_running", lambda desk: True)
+    measuring = launch_now.make_launches(settings)
+    assert [each and each.key for each in (busy, measuring)] == ["sms.now.another", "sms.now.measuring"]
+    assert made_here() == {}
+    monkeypatch.setattr(launch_now, "is_running", lambda desk: False)
+    assert launch_now.make_launches(settings) is None
 
 
 def test_without_a_gpu_the_recorder_says_what_is_missing(nothing_made):
@@ -354,7 +369,9 @@ def test_without_a_gpu_the_recorder_says_what_is_missing(nothing_made):
     unavailable = why_unavailable()
     if unavailable is None:
         pytest.skip("there is a GPU here")
-    assert launch_now.make_launches(Settings(launch=NOW)) == unavailable.reason
+    complaint = launch_now.make_launches(Settings(launch=NOW))
+    assert complaint is not None
+    assert complaint.values["reason"] == unavailable.reason
 
 
 def test_the_page_waits_for_the_button_before_it_shows_a_launch_made_now(monkeypatch, nothing_made):

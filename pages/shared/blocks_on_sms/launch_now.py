@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -13,6 +12,7 @@ import streamlit as st
 
 from kernels.placements import read_launches
 from kernels.results import Unavailable, parse_line
+from pages.shared.address import Complaint
 from pages.shared.blocks_on_sms.recordings import Kept, made_here
 from pages.shared.blocks_on_sms.settings import Settings
 from pages.shared.blocks_on_sms.words import launch_words
@@ -31,10 +31,8 @@ def draw_launch_now(page: Page, settings: Settings) -> str | None:
         lead = st.empty()
     if asked:
         with st.spinner(page.text("sms.now.running")):
-            reason = make_launches(settings)
-        if reason:
-            words = page.text("sms.now.failed", reason=reason)
-            st.html(f'<p class="fa-complaint" role="status">{escape(words)}</p>')
+            complaint = make_launches(settings)
+        page.complain([complaint] if complaint else [])
     problem = next(iter(made_here()), None)
     lead.text(page.text("sms.now.lead") if problem is None else _shown_words(page, problem))
     return problem
@@ -46,18 +44,19 @@ def _shown_words(page: Page, problem: str) -> str:
     return page.text("sms.now.shown", launch=launch, gpu=recorded_on.gpu, date=recorded_on.date)
 
 
-def make_launches(settings: Settings) -> str:
+def make_launches(settings: Settings) -> Complaint | None:
     """V2's forward launched in every order and noted once each; why it could not be, or nothing.
 
     One at a time on a server, and not while the live page measures: launches would disturb each other.
     """
     if not _lock().acquire(blocking=False):
-        return "another launch is going"
+        return Complaint("sms.now.another", {})
     try:
         if is_running(the_desk()):
-            return "the live page is measuring"
+            return Complaint("sms.now.measuring", {})
         with TemporaryDirectory() as scratch:
-            return _made_in(Path(scratch) / "now.json", settings)
+            reason = _made_in(Path(scratch) / "now.json", settings)
+        return Complaint("sms.now.failed", {"reason": reason}) if reason else None
     finally:
         _lock().release()
 
@@ -82,6 +81,7 @@ def _lock() -> Lock:
 
 
 def _made_in(out: Path, settings: Settings) -> str:
+    """Keeps what the child launched and noted; its own words where it did not."""
     command = (*COMMAND, *recorder_arguments(settings, out))
     try:
         child = subprocess.run(
