@@ -131,14 +131,15 @@ def split_kernel(
             v_strides,
             first_tile if PART == 0 else unmasked_start if PART == 1 else unmasked_stop,
             unmasked_start if PART == 0 else unmasked_stop if PART == 1 else stop_tile,
+            first_visible_keys,
             last_visible_keys,
             split_len,
+            window,
             log2_scale,
             HEAD_DIM,
             COLS,
             KEY_ROWS,
             PART != 1,
-            first_visible_keys,
         )
     out_tile, lse = finish_softmax(row_state[0], row_state[1], row_state[2])
     out_ptrs = _packed_ptrs(out_ptr, out_strides, batch, heads, queries, COLS)

@@ -110,7 +110,7 @@ def flash_v1_kernel(
             scores = tl.dot(q_tile, k_tile.T, input_precision="ieee", out_dtype=SUM)  # line 9
             first_visible_keys = first_visible(queries, query_len, key_len, window)
             last_visible_keys = last_visible(queries, query_len, key_len, CAUSAL)
-            scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys)
+            scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys, window)
             weights, correction, new_max, new_sum = online_softmax_update(
                 scores, log2_scale, running_max, running_sum
             )  # lines 10 and 11

@@ -50,14 +50,15 @@ def visit_key_tiles(
     v_strides,
     first_tile,
     stop_tile,
+    first_visible_keys,
     last_visible_keys,
     key_len,
+    window,
     log2_scale,
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,
     KEY_ROWS: tl.constexpr,
     MASKED: tl.constexpr,
-    first_visible_keys=None,  # as last_visible_keys, where there is a window
 ):
     """Takes key tiles first_tile to stop_tile - 1 into the rows; MASKED where a key may be unseen
     or padding.
@@ -71,7 +72,7 @@ def visit_key_tiles(
         k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, CHECK)
         scores = tl.dot(q_tile, k_tile.T, input_precision="ieee", out_dtype=SUM)  # [QUERY_ROWS, KEY_ROWS]
         if MASKED:
-            scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys)
+            scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys, window)
         weights, correction, running_max, running_sum = online_softmax_update(
             scores, log2_scale, running_max, running_sum, HEADROOM
         )
@@ -142,14 +143,15 @@ def flash_v2_kernel(
             v_strides,
             first_tile if PART == 0 else unmasked_start if PART == 1 else unmasked_stop,
             unmasked_start if PART == 0 else unmasked_stop if PART == 1 else stop_tile,
+            first_visible_keys,
             last_visible_keys,
             key_len,
+            window,
             log2_scale,
             HEAD_DIM,
             COLS,
             KEY_ROWS,
             PART != 1,
-            first_visible_keys,
         )
     out_tile, lse = finish_softmax(row_state[0], row_state[1], row_state[2])
     out_ptr = head_ptr(out_ptr, out_strides, batch, query_head)

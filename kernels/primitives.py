@@ -97,16 +97,16 @@ def last_visible(queries, query_len, key_len, CAUSAL: tl.constexpr):
 
 @triton.jit
 def first_visible(queries, query_len, key_len, window):
-    """The first key that each query sees in a window, maybe below 0; None without a window."""
-    return None if window is None else queries + key_len - query_len - window + 1
+    """The first key that each query sees in a window, maybe below 0; without a window 0 for all."""
+    return 0 if window is None else queries + key_len - query_len - window + 1
 
 
 @triton.jit
-def hide_unseen(scores, first_key, first_visible_keys, last_visible_keys):
+def hide_unseen(scores, first_key, first_visible_keys, last_visible_keys, window):
     """Scores [queries, keys] of the keys from `first_key` on, -inf where a key is unseen or padding."""
     keys = first_key + tl.arange(0, scores.shape[1])
     seen = keys[None, :] <= last_visible_keys[:, None]
-    if first_visible_keys is not None:
+    if window is not None:
         seen = seen & (keys[None, :] >= first_visible_keys[:, None])
     return tl.where(seen, scores, float("-inf"))
 

@@ -92,7 +92,7 @@ def scores_kernel(
     queries = first_query + tl.arange(0, QUERY_ROWS)
     first_visible_keys = first_visible(queries, query_len, key_len, window)
     last_visible_keys = last_visible(queries, query_len, key_len, CAUSAL)
-    scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys)
+    scores = hide_unseen(scores, first_key, first_visible_keys, last_visible_keys, window)
     scores_ptr = head_ptr(scores_ptr, scores_strides, batch, query_head) + first_key
     store_tile(scores_ptr, scores_strides, scores, first_query, query_len, KEY_ROWS, QUERY_ROWS, KEY_ROWS)
     note_end(events_ptr)
