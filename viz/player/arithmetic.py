@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.problem import query_tile_count
 from simulator.replay import MemoryState
-from simulator.trace import Step, StepKind, Tensor, Trace
+from simulator.trace import EXTENT, PARTIAL, Extent, Step, StepKind, Tensor, Trace
 from viz.player.digits import operand, result, signed_operand
 
 EXPONENTIAL_DIGITS = 4  # the digits of an exponent cost its power some
@@ -59,19 +60,16 @@ def _bytes_line(trace: Trace, step: Step) -> tuple[Line, ...]:
 
 def moved_extent(trace: Trace, step: Step) -> tuple[int, int, int]:
     """Rows and columns of the tile that a step moves, and the bytes of one number in HBM."""
-    shape, tile = trace.shape, trace.tile
-    queries = _tile_length(step.query_tile, tile.query_rows, shape.query_len)
-    keys = _tile_length(step.key_tile, tile.key_rows, shape.key_len)
-    if step.tensor == Tensor.STATISTICS:
-        return (
-            queries,
-            trace.algorithm.statistics_per_row,
-            step.moved_bytes // (queries * trace.algorithm.statistics_per_row),
-        )
-    if step.tensor in (Tensor.SCORES, Tensor.PROBABILITIES):
-        return queries, keys, shape.element_bytes
-    rows = keys if step.tensor in (Tensor.KEY, Tensor.VALUE) else queries
-    return rows, shape.head_dim, shape.element_bytes
+    shape, tile, extent = trace.shape, trace.tile, EXTENT[step.tensor]
+    in_head = step.query_tile % query_tile_count(shape, tile) if step.query_tile >= 0 else -1
+    rows = _tile_length(in_head, tile.query_rows, shape.query_len)
+    columns = shape.head_dim
+    if extent in (Extent.KEYS, Extent.PAIRS):
+        keys = _tile_length(step.key_tile, tile.key_rows, shape.key_len)
+        rows, columns = (keys, columns) if extent is Extent.KEYS else (rows, keys)
+    elif extent is Extent.NUMBERS:
+        columns = trace.algorithm.statistics_per_row if step.tensor == Tensor.STATISTICS else 1
+    return rows, columns, step.moved_bytes // (rows * columns)
 
 
 def _tile_length(index: int, rows: int, length: int) -> int:
@@ -178,7 +176,7 @@ def _softmax_lines(
 def _finish_lines(trace: Trace, memory_at: MemoryAt, step: Step, chosen: Chosen) -> tuple[Line, ...]:
     """The division by the sum and the log-sum-exp, from the step on that makes them."""
     done = np.flatnonzero(trace.steps.kind[: step.index + 1] == StepKind.FINISH)
-    if not len(done) or trace.steps.query_tile[done[-1]] != step.query_tile:
+    if not len(done) or trace.steps.block[done[-1]] != step.block:
         return ()
     finish, query_tile, row = int(done[-1]), step.query_tile, chosen.row
     before = memory_at(finish)
@@ -238,7 +236,19 @@ def _whole_row_lines(
     )
 
 
-_LINES = {"standard": _standard_lines, "flash_v1": _flash_lines, "flash_v2": _flash_lines}
+def _decoding_lines(trace: Trace, memory_at: MemoryAt, step: Step, chosen: Chosen) -> tuple[Line, ...]:
+    """A split is told as V2 is; of its end and of the merge only the bytes are."""
+    if step.kind == StepKind.MERGE or step.tensor in PARTIAL:
+        return ()
+    return _flash_lines(trace, memory_at, step, chosen)
+
+
+_LINES = {
+    "standard": _standard_lines,
+    "flash_v1": _flash_lines,
+    "flash_v2": _flash_lines,
+    "flash_decoding": _decoding_lines,
+}
 
 
 def heaviest(scores: NDArray[np.float64]) -> int:

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pages.shared.tile_movement.player_data import Say
-from simulator.trace import Memory, StepKind, Tensor, Trace
+from simulator.problem import query_rows_of
+from simulator.trace import PARTIAL, Memory, StepKind, Tensor, Trace
 from viz.player.arithmetic import Chosen, Line, MemoryAt, arithmetic_of
 from viz.player.digits import result
-from viz.player.look import PER_KEY, PER_PAIR, TilePlace, bytes_of, extent_of, numbers_in
+from viz.player.look import PER_KEY, PER_PAIR, PER_ROW, TilePlace, bytes_of, extent_of, numbers_in
 
 SHOWN_CELLS = 128  # rows and columns of the picture of a tile
 NEAR_ROWS, NEAR_COLUMNS = 7, 4  # of the table of numbers
@@ -25,7 +26,10 @@ CELL_DIGITS = 4  # of the largest number of a tile
 LEVELS, MASKED = 100, -128  # of the picture: from zero to the largest number, and minus infinity
 LETTERS = {
     Tensor.QUERY: "Q", Tensor.KEY: "K", Tensor.VALUE: "V", Tensor.SCORES: "S", Tensor.PROBABILITIES: "P",
-    Tensor.OUTPUT: "O",
+    Tensor.OUTPUT: "O", Tensor.PARTIAL_OUTPUT: "Õ", Tensor.PARTIAL_STATISTICS: "L̃",
+    Tensor.OUTPUT_GRADIENT: "dO", Tensor.DELTA: "D", Tensor.PROBABILITY_GRADIENT: "dP",
+    Tensor.SCORE_GRADIENT: "dS", Tensor.QUERY_GRADIENT: "dQ", Tensor.KEY_GRADIENT: "dK", Tensor.VALUE_GRADIENT: "dV",
+    Tensor.QUERY_GRADIENT_SUM: "ΣdQ",
 }  # fmt: skip
 
 
@@ -71,7 +75,8 @@ def answer(say: Say, trace: Trace, memory_at: MemoryAt | None, question: Questio
     place = question.place
     numbers = numbers_in(trace, memory_at, question.position, place) if memory_at else None
     lines = arithmetic_of(trace, memory_at, question.position, chosen) if memory_at else ()
-    first_query = max(_query_tile_at(trace, question.position), 0) * trace.tile.query_rows
+    query_tile = max(_query_tile_at(trace, question.position), 0)
+    first_query = query_rows_of(trace.shape, trace.tile, query_tile).start
     rows = _rows_at(trace, question.position)
     told: dict[str, Any] = {
         "id": question.asked,
@@ -99,7 +104,7 @@ def _inside(trace: Trace, question: Question) -> Chosen:
     keys = trace.tile.key_rows
     if question.position:
         key_tile = max(int(trace.steps.key_tile[question.position - 1]), 0)
-        keys = min(keys, trace.shape.key_len - key_tile * trace.tile.key_rows)
+        keys = max(min(keys, trace.shape.key_len - key_tile * trace.tile.key_rows), 1)
     return Chosen(
         row=min(max(question.row, 0), rows - 1),
         key=None if question.key is None else min(max(question.key, 0), keys - 1),
@@ -116,7 +121,8 @@ def _rows_at(trace: Trace, position: int) -> int:
     tile = _query_tile_at(trace, position)
     if tile < 0:
         return 0
-    return min(trace.tile.query_rows, trace.shape.query_len - tile * trace.tile.query_rows)
+    rows = query_rows_of(trace.shape, trace.tile, tile)
+    return rows.stop - rows.start
 
 
 def _letter(trace: Trace, tensor: Tensor) -> str:
@@ -126,8 +132,10 @@ def _letter(trace: Trace, tensor: Tensor) -> str:
 
 
 def _title(trace: Trace, place: TilePlace) -> str:
-    letter = "m, ℓ" if place.on_chip and place.tensor == Tensor.STATISTICS else _letter(trace, place.tensor)
-    if place.tensor in PER_PAIR:
+    letter = _letter(trace, place.tensor)
+    if place.on_chip and place.tensor == Tensor.STATISTICS:
+        letter = "m, ℓ" if trace.algorithm.slots[place.tensor].row_numbers == 2 else "L"
+    if place.tensor in PER_PAIR or place.tensor in PARTIAL:
         return f"{letter}[{place.query_tile}, {place.key_tile}]" if place.key_tile >= 0 else letter
     return f"{letter}[{place.key_tile if place.tensor in PER_KEY else place.query_tile}]"
 
@@ -161,7 +169,7 @@ def _address_text(say: Say, trace: Trace, place: TilePlace) -> str:
 
 def _kept_in_hbm(trace: Trace, tensor: Tensor) -> bool:
     steps = trace.steps
-    return bool(np.any((steps.tensor == tensor) & (steps.kind <= StepKind.STORE)))
+    return bool(np.any((steps.tensor == tensor) & (steps.kind <= StepKind.ADD)))
 
 
 def _heading(say: Say, trace: Trace, question: Question) -> str:
@@ -237,7 +245,7 @@ def _axes(tensor: Tensor) -> list[str | None]:
     """What a row and a column of the tile are, by the names of the question's fields."""
     if tensor in PER_PAIR:
         return ["row", "key"]
-    if tensor == Tensor.STATISTICS:
+    if tensor in PER_ROW:
         return ["row", None]
     return ["key" if tensor in PER_KEY else "row", "channel"]
 
@@ -249,7 +257,7 @@ def _cursor(tensor: Tensor, numbers: NDArray[np.float64], chosen: Chosen) -> tup
     if tensor in PER_PAIR:
         column = int(numbers[row].argmax()) if chosen.key is None else chosen.key
     else:
-        column = 0 if tensor == Tensor.STATISTICS else chosen.channel
+        column = 0 if tensor in PER_ROW else chosen.channel
     return row, min(column, numbers.shape[1] - 1)
 
 
@@ -284,8 +292,10 @@ def _table(
     largest = _largest(numbers)
 
     def column_label(column: int) -> str:
-        if tensor == Tensor.STATISTICS:
-            return "L" if numbers.shape[1] == 1 else ("m", "ℓ")[column]
+        if tensor in PER_ROW and numbers.shape[1] == 1:
+            return LETTERS.get(tensor, "L")
+        if tensor in PER_ROW:
+            return ("m", "ℓ")[column]
         return str(first[1] + column)
 
     return {
