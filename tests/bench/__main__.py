@@ -18,10 +18,11 @@ from tests.bench import (
 )
 from tests.bench.figure import line_of, read_figure
 
+MODULES = (model_figures, block_figures, app_figures, timeline_figures, player_figures, walk_figures)
+
 
 def main(arguments: list[str]) -> int:
-    modules = (model_figures, block_figures, app_figures, timeline_figures, player_figures, walk_figures)
-    figures = {figure.name: figure for module in modules for figure in module.figures()}
+    figures = {figure.name: figure for module in MODULES for figure in module.figures()}
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument(
         "names", nargs="*", metavar="name", help=f"of {', '.join(figures)}; all if none is given"

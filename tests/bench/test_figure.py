@@ -1,10 +1,10 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.bench import __main__ as command
-from tests.bench import app_figures, block_figures, model_figures, player_figures, timeline_figures
 from tests.bench.figure import Figure, line_of, read_figure
 
 
@@ -40,10 +40,9 @@ def test_a_line_gives_name_value_unit_mark_and_verdict() -> None:
 def test_the_command_measures_what_is_named_and_writes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(app_figures, "figures", lambda: [Figure("a", "s", 1, lambda: 2.0)])
-    monkeypatch.setattr(model_figures, "figures", lambda: [Figure("b", "s", 1, lambda: 0.5)])
-    for module in (player_figures, block_figures, timeline_figures):
-        monkeypatch.setattr(module, "figures", list)
+    first = SimpleNamespace(figures=lambda: [Figure("a", "s", 1, lambda: 2.0)])
+    second = SimpleNamespace(figures=lambda: [Figure("b", "s", 1, lambda: 0.5)])
+    monkeypatch.setattr(command, "MODULES", (first, second))
     file = tmp_path / "figures.json"
     assert command.main(["b", "--json", str(file)]) == 0
     assert [(each["name"], each["holds"]) for each in json.loads(file.read_text())] == [("b", True)]
