@@ -22,6 +22,10 @@ WALKS = {
     "causal with fewer keys than queries": "walk=flash_v1&n=300&keys=100&causal=1&rows=32&cols=16",
     "standard, lengths unequal": "walk=standard&n=100&keys=300&rows=32&cols=32",
     "V1's rule": "walk=flash_v1&tiling=v1&m=4096&n=256",
+    "decoding, heads packed": "walk=flash_decoding&n=1&keys=1000&heads=8&splits=3",
+    "decoding, splits without keys": "walk=flash_decoding&n=1&keys=256&splits=9",
+    "V1 backward": "walk=flash_v1_backward&n=200&causal=1",
+    "V2 backward, shared heads": "walk=flash_v2_backward&n=100&keys=300&heads=3&causal=1&rows=32",
 }
 PROBLEM = AttentionShape(300, 300, 64), TileShape(64, 64)  # what n=300 asks for
 TRACED = {"flash_v1": trace_flash_v1, "flash_v2": trace_flash_v2, "standard": trace_standard}

@@ -28,8 +28,8 @@ LETTERS = {
     Tensor.QUERY: "Q", Tensor.KEY: "K", Tensor.VALUE: "V", Tensor.SCORES: "S", Tensor.PROBABILITIES: "P",
     Tensor.OUTPUT: "O", Tensor.PARTIAL_OUTPUT: "Õ", Tensor.PARTIAL_STATISTICS: "L̃",
     Tensor.OUTPUT_GRADIENT: "dO", Tensor.DELTA: "D", Tensor.PROBABILITY_GRADIENT: "dP",
-    Tensor.SCORE_GRADIENT: "dS", Tensor.QUERY_GRADIENT: "dQ", Tensor.KEY_GRADIENT: "dK", Tensor.VALUE_GRADIENT: "dV",
-    Tensor.QUERY_GRADIENT_SUM: "ΣdQ",
+    Tensor.SCORE_GRADIENT: "dS", Tensor.QUERY_GRADIENT: "dQ", Tensor.KEY_GRADIENT: "dK",
+    Tensor.VALUE_GRADIENT: "dV", Tensor.QUERY_GRADIENT_SUM: "ΣdQ",
 }  # fmt: skip
 
 

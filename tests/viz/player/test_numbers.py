@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import sqrt
 
 import numpy as np
 import pytest
 
-from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2, trace_standard
+from simulator import (
+    AttentionShape,
+    TileShape,
+    trace_flash_decoding,
+    trace_flash_v1,
+    trace_flash_v1_backward,
+    trace_flash_v2,
+    trace_flash_v2_backward,
+    trace_standard,
+)
 from simulator.reference import visible
 from simulator.trace import StepKind
 from viz.player.example import SEED
@@ -20,6 +30,15 @@ SHAPES = [
     AttentionShape(65, 100, 16, causal=True),
     AttentionShape(100, 65, 16, causal=True),
     AttentionShape(1, 1, 16),
+]
+SHARED = [AttentionShape(17, 40, 16, causal=True, query_heads=3), AttentionShape(1, 100, 16, query_heads=8)]
+MAKERS = [
+    trace_standard,
+    trace_flash_v1,
+    trace_flash_v2,
+    partial(trace_flash_decoding, splits=3),
+    trace_flash_v1_backward,
+    trace_flash_v2_backward,
 ]
 
 
@@ -53,8 +72,8 @@ def test_rows_are_the_maximum_and_sum_of_the_keys_so_far(
             np.testing.assert_allclose(rows[row], expected, rtol=4 * float(np.finfo(np.float32).eps))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("make_trace", [trace_standard, trace_flash_v1, trace_flash_v2])
+@pytest.mark.parametrize("shape", [*SHAPES, *SHARED])
+@pytest.mark.parametrize("make_trace", MAKERS)
 def test_the_walk_ends_on_exact_attention(make_trace: MakeTrace, shape: AttentionShape) -> None:
     numbers = numbers_of(make_trace(shape, TILE))
     assert numbers is not None
@@ -73,3 +92,17 @@ def test_a_problem_that_is_too_large_is_not_replayed() -> None:
     side = int(sqrt(MAX_SCORES))
     trace = trace_flash_v2(AttentionShape(side, side + 1, 8), TileShape(512, 512))
     assert numbers_of(trace) is None
+
+
+def test_rows_follow_the_merge_of_splits() -> None:
+    """m and l after each split that is taken in: of all its keys and of those before."""
+    shape = AttentionShape(1, 100, 16)
+    trace = trace_flash_decoding(shape, TILE, 3)
+    numbers = numbers_of(trace)
+    assert numbers is not None
+    merges = [step for step in trace if step.kind in (StepKind.SOFTMAX, StepKind.MERGE)]
+    scores = masked_scores(shape)[0]
+    exact = np.log(np.exp(scores).sum())
+    row_max, row_sum, _ = numbers.rows[-1, 0]
+    assert merges[-1].kind == StepKind.MERGE
+    assert row_max + np.log(row_sum) == pytest.approx(exact, rel=4 * float(np.finfo(np.float32).eps))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,11 @@ from simulator import (
     AttentionShape,
     TileShape,
     Trace,
+    trace_flash_decoding,
     trace_flash_v1,
+    trace_flash_v1_backward,
     trace_flash_v2,
+    trace_flash_v2_backward,
     trace_standard,
     traffic_of,
 )
@@ -23,7 +28,14 @@ from viz.player.limits import MakeTrace
 from viz.player.scene import WalkText, payload_of, walk_of
 from viz.units import format_traffic
 
-MAKERS = (trace_standard, trace_flash_v1, trace_flash_v2)
+FLASH = (
+    trace_flash_v1,
+    trace_flash_v2,
+    partial(trace_flash_decoding, splits=3),
+    trace_flash_v1_backward,
+    trace_flash_v2_backward,
+)
+MAKERS = (trace_standard, *FLASH)
 CASES = [
     (AttentionShape(1, 1, 1), TileShape(1, 1)),
     (AttentionShape(100, 65, 17), TileShape(16, 32)),
@@ -74,7 +86,7 @@ def test_decoded_columns_equal_the_trace(
 
 
 @pytest.mark.parametrize(("shape", "tile"), CASES)
-@pytest.mark.parametrize("make_trace", [trace_flash_v1, trace_flash_v2])
+@pytest.mark.parametrize("make_trace", FLASH)
 def test_visited_cells_are_those_with_a_visible_score(
     make_trace: MakeTrace, shape: AttentionShape, tile: TileShape
 ) -> None:
@@ -122,3 +134,22 @@ def test_a_step_takes_eight_bytes(make_trace: MakeTrace) -> None:
     _, columns = described(trace)
     of_steps = [column for name, column in columns.items() if name not in ("rows", "outerStart")]
     assert sum(column.nbytes for column in of_steps) == 8 * len(trace)
+
+
+def test_two_walks_of_500_steps_take_60_kb() -> None:
+    """And what describes them, without the words."""
+    shape, tile = AttentionShape(512, 640, 64), TileShape(64, 64)
+    walks = [walk_of(trace_flash_v1(shape, tile)), walk_of(trace_flash_v2(shape, tile))]
+    steps = sum(len(walk.trace) for walk in walks)
+    assert steps >= 1_000
+    text = WalkText("", "", "", (), {key: "" for walk in walks for key in walk.captions.keys})
+    payload = payload_of([(walk, text) for walk in walks], gpu_named("h200"))
+    size = len(payload["columns"]) + len(json.dumps({**payload, "columns": None}))
+    assert size * 1_000 / steps <= 60_000
+
+
+def test_heads_that_share_keys_are_tiles_after_one_another() -> None:
+    shape, tile = AttentionShape(17, 40, 8, causal=True, query_heads=3), TileShape(8, 8)
+    description, columns = described(trace_flash_v2(shape, tile))
+    assert (description["heads"], description["queryTiles"]) == (3, 9)
+    assert set(columns["queryTile"].tolist()) == set(range(9))
