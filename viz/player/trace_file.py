@@ -33,6 +33,10 @@ MODELLED = (
     "modelled_fs is modelled: the larger of moved_bytes over {bandwidth:g} B/s and flop over {rate:g} FLOP/s "
     "of one {gpu}, one step after the other"
 )
+SIMPLIFIED = (
+    "simplified: standard attention counts every input once, as the paper does, and keeps all of K, then of V, "
+    "and a row strip of S on the chip"
+)
 
 
 def traces_json(traces: Sequence[Trace], gpu: GpuSpec) -> str:
@@ -47,14 +51,14 @@ def traces_json(traces: Sequence[Trace], gpu: GpuSpec) -> str:
         for trace in traces
     ]
     return json.dumps(
-        {"provenance": _provenance(gpu), "units": COLUMNS, "walks": walks}, separators=(",", ":")
+        {"provenance": _provenance(traces, gpu), "units": COLUMNS, "walks": walks}, separators=(",", ":")
     )
 
 
 def traces_csv(traces: Sequence[Trace], gpu: GpuSpec) -> str:
     """A row for each step; lines that begin with # say the problem, the units and where numbers come from."""
     file = StringIO()
-    for line in _provenance(gpu):
+    for line in _provenance(traces, gpu):
         file.write(f"# {line}\n")
     for trace in traces:
         file.write(f"# {trace.algorithm.name}: {trace.shape}, {trace.tile}\n")
@@ -68,9 +72,10 @@ def traces_csv(traces: Sequence[Trace], gpu: GpuSpec) -> str:
     return file.getvalue()
 
 
-def _provenance(gpu: GpuSpec) -> list[str]:
+def _provenance(traces: Sequence[Trace], gpu: GpuSpec) -> list[str]:
     modelled = MODELLED.format(bandwidth=gpu.hbm_bytes_per_s, rate=gpu.fp16_flop_per_s, gpu=gpu.name)
-    return [EXACT, modelled]
+    simplified = [SIMPLIFIED] if any(trace.algorithm.name == "standard" for trace in traces) else []
+    return [EXACT, modelled, *simplified]
 
 
 def _columns_of(trace: Trace, gpu: GpuSpec) -> dict[str, list[object]]:

@@ -47,14 +47,19 @@ def test_csv_has_a_row_for_each_step_of_each_walk_and_says_the_same_as_json() ->
         assert [row[name] for row in rows] == ["" if value is None else str(value) for value in told]
 
 
-def test_every_column_has_a_unit_and_both_files_tell_exact_from_modelled() -> None:
+def test_every_column_has_a_unit_and_both_files_tell_exact_from_modelled_and_simplified() -> None:
     text, told = traces_csv(TRACES, GPU), json.loads(traces_json(TRACES, GPU))
     comments = [line for line in text.splitlines() if line.startswith("#")]
     for walk in told["walks"]:
         assert walk["steps"].keys() == told["units"].keys()
     for name, unit in told["units"].items():
         assert f"# {name}: {unit}" in comments
-    for sentence, word in zip(told["provenance"], ("exact", "modelled"), strict=True):
+    for sentence, word in zip(told["provenance"], ("exact", "modelled", "simplified"), strict=True):
         assert word in sentence
         assert f"# {sentence}" in comments
     assert "2.039e+12 B/s" in told["provenance"][1]
+
+
+def test_only_standard_attention_is_simplified() -> None:
+    told = json.loads(traces_json(TRACES[1:], GPU))
+    assert not any("simplified" in sentence for sentence in told["provenance"])
