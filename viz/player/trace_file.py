@@ -34,8 +34,8 @@ MODELLED = (
     "of one {gpu}, one step after the other"
 )
 SIMPLIFIED = (
-    "simplified: standard attention counts every input once, as the paper does, and keeps all of K, then of V, "
-    "and a row strip of S on the chip"
+    "simplified: standard attention counts every input once, as the paper does, "
+    "and keeps all of K, then of V, and a row strip of S on the chip"
 )
 
 
