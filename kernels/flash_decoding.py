@@ -23,15 +23,7 @@ from kernels.configs import (
 from kernels.events import check_events, note_end, note_start
 from kernels.flash_v2 import visit_key_tiles
 from kernels.merge_splits import merge_splits
-from kernels.primitives import (
-    finish_softmax,
-    first_visible,
-    head_ptr,
-    last_visible,
-    new_row_state,
-    signed,
-    visited_key_tiles,
-)
+from kernels.primitives import finish_softmax, head_ptr, new_row_state, signed
 from kernels.problem import (
     Problem,
     launch_strides,
@@ -43,6 +35,7 @@ from kernels.problem import (
     tile_arguments,
 )
 from kernels.splits import split_count
+from kernels.visibility import first_visible, last_visible, visited_key_tiles
 from simulator.problem import AttentionShape
 
 _BLOCKS_PER_SM = 2

@@ -23,17 +23,13 @@ from kernels.configs import (
 from kernels.events import check_events, note_end, note_start
 from kernels.primitives import (
     accumulate,
-    first_visible,
     head_ptr,
-    hide_unseen,
-    last_visible,
     load_tile,
     log_sum_exp,
     online_softmax_update,
     signed,
     store_tile,
     sum_dtype,
-    visiting_query_tiles,
 )
 from kernels.problem import (
     Problem,
@@ -44,6 +40,7 @@ from kernels.problem import (
     problem_arguments,
     tile_arguments,
 )
+from kernels.visibility import first_visible, hide_unseen, last_visible, visiting_query_tiles
 from simulator.problem import AttentionShape
 
 

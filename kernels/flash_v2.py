@@ -14,11 +14,8 @@ from kernels.events import check_events, note_end, note_start
 from kernels.primitives import (
     accumulate,
     finish_softmax,
-    first_visible,
     head_ptr,
     headroom,
-    hide_unseen,
-    last_visible,
     load_tile,
     new_row_state,
     online_softmax_update,
@@ -26,7 +23,6 @@ from kernels.primitives import (
     signed,
     store_tile,
     sum_dtype,
-    visited_key_tiles,
 )
 from kernels.problem import (
     Problem,
@@ -37,6 +33,7 @@ from kernels.problem import (
     problem_arguments,
     tile_arguments,
 )
+from kernels.visibility import first_visible, hide_unseen, last_visible, visited_key_tiles
 from simulator.launch import Order
 
 

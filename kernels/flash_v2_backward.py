@@ -19,9 +19,9 @@ from kernels.primitives import (
     sum_dtype,
     tile_mask,
     tile_ptrs,
-    visiting_query_tiles,
 )
 from kernels.score_gradients import score_gradients
+from kernels.visibility import visiting_query_tiles
 
 
 @triton.jit

@@ -10,15 +10,9 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from kernels.primitives import (
-    add_product,
-    head_ptr,
-    load_tile,
-    store_tile,
-    sum_dtype,
-    visited_key_tiles,
-)
+from kernels.primitives import add_product, head_ptr, load_tile, store_tile, sum_dtype
 from kernels.score_gradients import score_gradients
+from kernels.visibility import visited_key_tiles
 
 
 @triton.jit(do_not_specialize=["query_len", "query_heads"])

@@ -3,7 +3,8 @@
 import triton
 import triton.language as tl
 
-from kernels.primitives import first_visible, last_visible, sum_dtype
+from kernels.primitives import sum_dtype
+from kernels.visibility import first_visible, last_visible
 
 
 @triton.jit

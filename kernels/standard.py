@@ -17,17 +17,7 @@ from torch import Tensor
 
 from kernels.configs import DeviceLimits, KernelConfig, check_fits, choose_config, standard_shared_bytes
 from kernels.events import check_events, note_end, note_start
-from kernels.primitives import (
-    add_product,
-    first_visible,
-    head_ptr,
-    hide_unseen,
-    last_visible,
-    load_tile,
-    online_softmax_update,
-    store_tile,
-    sum_dtype,
-)
+from kernels.primitives import add_product, head_ptr, load_tile, online_softmax_update, store_tile, sum_dtype
 from kernels.problem import (
     Arguments,
     Problem,
@@ -38,6 +28,7 @@ from kernels.problem import (
     problem_arguments,
     tile_arguments,
 )
+from kernels.visibility import first_visible, hide_unseen, last_visible
 from simulator.problem import AttentionShape
 
 _SOFTMAX_SCORES = 4096  # that a program of the softmax takes at once

@@ -6,12 +6,8 @@ import triton
 import triton.language as tl
 
 from kernels.placements import LaunchFacts, program_blocks
-from kernels.primitives import (
-    online_softmax_update,
-    program_tile,
-    visited_key_tiles,
-    visiting_query_tiles,
-)
+from kernels.primitives import online_softmax_update, program_tile
+from kernels.visibility import visited_key_tiles, visiting_query_tiles
 from simulator.launch import Order
 from simulator.problem import (
     AttentionShape,
@@ -24,7 +20,7 @@ from simulator.problem import (
 )
 
 MASKS = ((False, None), (True, None), (True, 1), (True, 20), (True, 64), (True, 200))  # causal, window
-TILES = (TileShape(16, 16), TileShape(16, 64), TileShape(64, 16))
+TILES = (TileShape(16, 64), TileShape(64, 16))
 LENGTHS = ((1, 1), (17, 65), (65, 17), (100, 100), (64, 128), (128, 64))
 
 
