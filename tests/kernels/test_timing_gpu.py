@@ -38,13 +38,13 @@ def test_a_known_time_is_found_by_events_and_by_a_graph(watch):
     known_ms = min(spin_ms(CYCLES) for _ in range(5))
     by_events = watch.sample(spin(CYCLES), repetitions=5).gpu_ms
     by_graph = watch.replay_ms(watch.capture(spin(CYCLES), repetitions=5))
-    assert by_events == pytest.approx(known_ms, rel=0.05)
-    assert by_graph == pytest.approx(by_events, rel=0.05)
+    assert by_events == pytest.approx(known_ms, rel=0.1)
+    assert by_graph == pytest.approx(by_events, rel=0.1)
 
 
 def test_twice_the_work_takes_twice_the_time(watch):
     once, twice = (watch.sample(spin(factor * CYCLES), repetitions=5).gpu_ms for factor in (1, 2))
-    assert twice == pytest.approx(2 * once, rel=0.05)
+    assert twice == pytest.approx(2 * once, rel=0.1)
 
 
 def test_host_time_is_the_hosts_and_the_gpus_is_the_gpus(watch):
