@@ -13,13 +13,14 @@ export function createCode(host, walks, listings, texts, shown, choose) {
   const buttons = [texts.algorithm, texts.kernel].map((name, view) => {
     const button = htmlNode(group, "button", "", name);
     setAll(button, { type: "button", "data-view": view });
+    button.disabled = !listings.some((views) => views[view]);
     button.addEventListener("click", () => show(view));
     return button;
   });
   const body = htmlNode(card, "div", "listings");
   let columns = [];
   let positions = walks.map(() => 0);
-  show(shown ?? ALGORITHM);
+  show(listings.some((views) => views[shown]) ? shown : ALGORITHM);
   return {
     choose: (chosen) => [...body.children].forEach((column, index) => column.classList.toggle("chosen", index === chosen)),
     draw(at) {
