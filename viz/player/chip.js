@@ -4,7 +4,7 @@ import {
   KIND, TENSOR, TENSOR_LETTERS, TENSOR_NAMES, hasNumbers, heldInSlot, isMove, isPair, isResident, kindOf, rowsOfTile,
   slotOwner, tensorOf,
 } from "./walk.js";
-import { layoutChip } from "./layout.js";
+import { layoutChip } from "./slots.js";
 
 export function createChip(svg, walk, layout, texts) {
   const { chip, narrow } = layout;

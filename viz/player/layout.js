@@ -1,5 +1,6 @@
 // Where things stand, in pixels: pure functions of a walk and the room there is.
-import { TENSOR, alongKeys, hasNumbers, isPair, isPartial, rowsOfTile, slotOwner } from "./walk.js";
+import { narrowChipHeight } from "./slots.js";
+import { TENSOR, alongKeys, hasNumbers, isPair, isPartial, rowsOfTile } from "./walk.js";
 
 const PAD = 14;
 const HEAD = 30;
@@ -10,13 +11,11 @@ const WIDE_GAP = 14; // between a map and O
 const MAP_GAP = 34; // between S and P
 const STATISTICS_WIDTH = 5;
 const LABEL_GAP = 20; // between K and S, where the strips at the left are named above them
+const NAME_ROOM = { across: 26, down: 17 }; // px from one strip to the next, for their names
 const THINNEST = 3; // px, of what would be too slim to see at true proportion
 const [SLIM, SLIM_SHOWN] = [8, 14]; // px: a map slimmer than the first is drawn as the second, and so are strips
 const [LOWEST, HIGHEST] = [424, 500]; // of a scene on a desktop
 const COMPACT_HEIGHT = 372; // where two scenes, their transport and their ledger share a screen
-const CHIP_BESIDE_SLOTS = 306; // px down the chip for titles, gauges and the table
-const TABLE_ROOM = 76; // px that walks with many slots take from the table, which they do not have
-const STACKED_HEIGHT = 98; // px of a compartment on a phone, where slots are many
 export const NARROW = 480;
 
 /** HBM, bus and chip side by side, or one above the other on a phone. */
@@ -24,8 +23,7 @@ export function layoutScene(walk, width, narrow, compact) {
   if (narrow) {
     const hbm = { x: 0, y: 0, width, height: Math.min(width * 0.8, 330) };
     const bus = { x: 0, y: hbm.height, width, height: 60 };
-    const stacked = hasManySlots([0, 1].map((memory) => slotGroup(walk, memory)));
-    const chip = { x: 0, y: bus.y + bus.height, width, height: 150 + (stacked ? STACKED_HEIGHT - 14 : 0) };
+    const chip = { x: 0, y: bus.y + bus.height, width, height: narrowChipHeight(walk) };
     return { width, height: chip.y + chip.height, narrow, hbm, bus, chip, tensors: layoutHbm(walk, hbm) };
   }
   const busWidth = compact ? 92 : 104;
@@ -52,17 +50,18 @@ export function sidesOf(walk) {
   return Object.fromEntries(Object.entries(SIDES).map(([side, tensors]) => [side, present(tensors)]));
 }
 
-/** Gaps and numbers of wide strips, across and down. */
-function measure(walk) {
+/** Gaps and numbers of wide strips, across and down; `apart` is the gap between strips of one side. */
+function measure(walk, apart = { across: GAP, down: GAP }) {
   const sides = sidesOf(walk);
   const maps = walk.storesScores ? 2 : 1;
   const [across, down] = [[...sides.left, ...sides.right], [...sides.above, ...sides.below]];
   const thin = (tensors) => tensors.filter(hasNumbers).length;
   const aboveGap = sides.left.length > 1 ? LABEL_GAP : GAP;
-  const gapsAcross = sides.left.length * GAP + WIDE_GAP + (sides.right.length - 1) * GAP + (maps - 1) * MAP_GAP;
-  const gapsDown = (sides.above.length - 1 + sides.below.length) * GAP + aboveGap;
+  const between = (tensors, gap) => (tensors.length - 1) * gap;
+  const gapsAcross = GAP + WIDE_GAP + between(sides.left, apart.across) + between(sides.right, apart.across) + (maps - 1) * MAP_GAP;
+  const gapsDown = GAP + aboveGap + between(sides.above, apart.down) + between(sides.below, apart.down);
   return {
-    sides, maps, aboveGap,
+    sides, maps, aboveGap, apart,
     wide: { across: across.length - thin(across), down: down.length - thin(down) },
     gaps: { across: gapsAcross + thin(across) * STATISTICS_WIDTH, down: gapsDown + thin(down) * STATISTICS_WIDTH },
   };
@@ -75,15 +74,29 @@ function heightAtFullWidth(walk, hbm) {
   return HEAD + FOOT + 8 + gaps.down + scale * (walk.rowCount + wide.down * walk.headDim);
 }
 
-/** Rectangles of the tensors in HBM at one scale: Q left of S, K above, V below, O and statistics right. */
-function layoutHbm(walk, hbm) {
-  const { sides, maps, aboveGap, wide, gaps } = measure(walk);
+/** The room that gaps leave, and the scale at which the tensors fill it. */
+function fit(walk, hbm, { maps, wide, gaps }) {
   const roomX = hbm.width - 2 * PAD - LABEL - gaps.across;
   const roomY = hbm.height - HEAD - FOOT - 8 - gaps.down;
-  const scale = Math.min(
-    roomX / (maps * walk.keyLen + wide.across * walk.headDim),
-    roomY / (walk.rowCount + wide.down * walk.headDim),
-  );
+  const across = maps * walk.keyLen + wide.across * walk.headDim;
+  const down = walk.rowCount + wide.down * walk.headDim;
+  return { roomX, roomY, scale: Math.min(roomX / across, roomY / down) };
+}
+
+/** Gaps that keep the names of slim neighbours apart. */
+function namedApart(walk, scale, { sides }) {
+  const gap = (tensors, room) => (tensors.length > 1 ? Math.max(GAP, room - walk.headDim * scale) : GAP);
+  return {
+    across: gap(sides.left, NAME_ROOM.across),
+    down: Math.max(gap(sides.above, NAME_ROOM.down), gap(sides.below, NAME_ROOM.down)),
+  };
+}
+
+/** Rectangles of the tensors in HBM at one scale: Q left of S, K above, V below, O and statistics right. */
+function layoutHbm(walk, hbm) {
+  const usual = measure(walk);
+  const { sides, maps, aboveGap, apart, wide, gaps } = measure(walk, namedApart(walk, fit(walk, hbm, usual).scale, usual));
+  const { roomX, roomY, scale } = fit(walk, hbm, { maps, wide, gaps });
   const slim = Math.min(walk.keyLen, walk.rowCount) * scale < SLIM;
   const least = slim ? SLIM_SHOWN : THINNEST;
   const thick = Math.max(walk.headDim * scale, least);
@@ -95,11 +108,12 @@ function layoutHbm(walk, hbm) {
 
   let x = hbm.x + (hbm.width - used) / 2 + LABEL;
   const top = hbm.y + HEAD + 4 + (roomY - (mapHeight + wide.down * thick)) / 2;
-  const mapY = top + sides.above.reduce((sum, tensor) => sum + size(tensor) + GAP, 0) - GAP + aboveGap;
+  const mapY = top + sides.above.reduce((sum, tensor) => sum + size(tensor) + apart.down, 0) - apart.down + aboveGap;
   for (const tensor of sides.left) {
     tensors[tensor] = { x, y: mapY, width: size(tensor), height: mapHeight };
-    x += size(tensor) + GAP;
+    x += size(tensor) + apart.across;
   }
+  x += GAP - apart.across;
   const scores = { x, y: mapY, width: mapWidth, height: mapHeight };
   tensors[TENSOR.SCORES] = scores;
   if (maps === 2) tensors[TENSOR.PROBABILITIES] = { ...scores, x: (x += mapWidth + MAP_GAP) };
@@ -107,17 +121,17 @@ function layoutHbm(walk, hbm) {
   x += mapWidth + WIDE_GAP;
   for (const tensor of sides.right) {
     tensors[tensor] = { x, y: mapY, width: size(tensor), height: mapHeight };
-    x += size(tensor) + GAP;
+    x += size(tensor) + apart.across;
   }
   let y = top;
   for (const tensor of sides.above) {
     tensors[tensor] = { x: scores.x, y, width: mapWidth, height: size(tensor) };
-    y += size(tensor) + GAP;
+    y += size(tensor) + apart.down;
   }
   y = mapY + mapHeight + GAP;
   for (const tensor of sides.below) {
     tensors[tensor] = { x: last.x, y, width: mapWidth, height: size(tensor) };
-    y += size(tensor) + GAP;
+    y += size(tensor) + apart.down;
   }
   return tensors;
 }
@@ -138,97 +152,6 @@ export function tileRect(walk, tensors, tensor, queryTile, keyTile) {
     ? [0, whole.height]
     : share(rowsOrAll(walk, queryTile), walk.rowCount, whole.height);
   return { x: whole.x + x, y: whole.y + y, width, height };
-}
-
-const SLOT_ORDER = [
-  TENSOR.QUERY, TENSOR.KEY, TENSOR.VALUE, TENSOR.OUTPUT, TENSOR.PARTIAL_OUTPUT, TENSOR.OUTPUT_GRADIENT,
-  TENSOR.QUERY_GRADIENT, TENSOR.SCORES, TENSOR.PROBABILITY_GRADIENT, TENSOR.QUERY_GRADIENT_SUM, TENSOR.KEY_GRADIENT,
-  TENSOR.VALUE_GRADIENT, TENSOR.STATISTICS, TENSOR.PARTIAL_STATISTICS, TENSOR.DELTA,
-];
-const SLOTS_IN_ROW = 5;
-const slotShare = (tensor) => (hasNumbers(tensor) ? 0.7 : 1);
-
-/** Slots, gauges and table on the chip. `slots` maps a tensor to its rectangle; S and P share one. */
-export function layoutChip(walk, chip, narrow) {
-  const groups = [0, 1].map((memory) => slotGroup(walk, memory));
-  const layout = narrow ? layoutNarrowChip(chip, groups) : layoutWideChip(chip, groups);
-  for (const { tensor } of walk.slots) layout.slots[tensor] ??= layout.slots[slotOwner(walk, tensor)];
-  return layout;
-}
-
-function slotGroup(walk, memory) {
-  const held = walk.slots.filter((slot) => slot.memory === memory).map((slot) => slot.tensor);
-  return SLOT_ORDER.filter((tensor) => held.includes(tensor) && slotOwner(walk, tensor) === tensor);
-}
-
-/** Slots in rows of equal length, as few as hold them all. */
-function inRows(tensors) {
-  const rows = Math.ceil(tensors.length / SLOTS_IN_ROW);
-  const length = Math.ceil(tensors.length / rows);
-  return Array.from({ length: rows }, (_, row) => tensors.slice(row * length, (row + 1) * length));
-}
-
-function layoutWideChip(chip, groups) {
-  const inner = { x: chip.x + PAD, width: chip.width - 2 * PAD };
-  const rowsOf = groups.map(inRows);
-  const rows = rowsOf[0].length + rowsOf[1].length;
-  const widest = Math.max(...rowsOf.flat().map((row) => row.reduce((sum, tensor) => sum + slotShare(tensor), 0)));
-  const down = (chip.height - CHIP_BESIDE_SLOTS + (rows > 2 ? TABLE_ROOM : 0) - 7 * (rows - 2)) / rows;
-  const size = Math.min(54, (inner.width - 4 * 7) / Math.max(widest, 4.7), down);
-  const slots = {};
-  let top = chip.y + 36;
-  const compartments = rowsOf.map((tensorRows) => {
-    tensorRows.forEach((row, index) => placeSlots(slots, row, inner.x, top + 24 + index * (size + 7), size));
-    const below = top + tensorRows.length * (size + 7) - 7;
-    const place = {
-      title: { x: inner.x, y: top + 12 },
-      gauge: { x: inner.x, y: below + 34, width: inner.width, height: 6 },
-      used: { x: inner.x, y: below + 56 },
-      limit: { x: inner.x + inner.width, y: below + 56 },
-      divider: { x: chip.x, y: below + 68, width: chip.width },
-    };
-    top = below + 78;
-    return place;
-  });
-  const tableTop = compartments[1].divider.y;
-  const table = { x: inner.x, y: tableTop, width: inner.width, height: chip.y + chip.height - tableTop };
-  return { compartments, slots, table, header: { x: inner.x, y: chip.y + 22, right: inner.x + inner.width } };
-}
-
-/** Shared memory, registers and table beside one another; one above the other where slots are many. */
-function layoutNarrowChip(chip, groups) {
-  const stacked = hasManySlots(groups);
-  const columns = stacked ? [[0, 1], [0, 1]] : [[0, 0.47], [0.47, 0.3]];
-  const slots = {};
-  const compartments = groups.map((tensors, memory) => {
-    const [start, part] = columns[memory];
-    const x = chip.x + 12 + start * (chip.width - 12);
-    const y = chip.y + (stacked ? memory * STACKED_HEIGHT : 0);
-    const width = part * (chip.width - 12) - 12;
-    const count = tensors.reduce((sum, tensor) => sum + slotShare(tensor), 0);
-    placeSlots(slots, tensors, x, y + 54, Math.min(40, (width - 4 * (tensors.length - 1)) / count), 4);
-    return {
-      title: { x, y: y + 44 },
-      gauge: { x, y: y + 106, width, height: 5 },
-      used: { x, y: y + 126 },
-      limit: stacked ? { x: x + width, y: y + 126 } : { x, y: y + 142, anchor: "start" },
-      divider: null,
-    };
-  });
-  const tableX = chip.x + 12 + 0.77 * (chip.width - 12);
-  const table = stacked ? null : { x: tableX, y: chip.y + 26, width: chip.x + chip.width - 12 - tableX, height: 120 };
-  return { compartments, slots, table, header: { x: chip.x + 12, y: chip.y + 22, right: chip.x + chip.width - 12 } };
-}
-
-const hasManySlots = (groups) => groups.some((tensors) => tensors.length > SLOTS_IN_ROW + 1);
-
-function placeSlots(slots, tensors, left, top, size, gap = 7) {
-  let x = left;
-  for (const tensor of tensors) {
-    const width = size * slotShare(tensor);
-    slots[tensor] = { x, y: top, width, height: size };
-    x += width + gap;
-  }
 }
 
 /** The two lanes of the bus and where a tile rests on each: [read, write]. */
