@@ -8,7 +8,7 @@ from math import ceil, sqrt
 from simulator.problem import AttentionShape, TileShape, heads_per_kv, key_tile_count, query_tile_count
 from simulator.trace import Trace
 
-MAX_TILE_PAIRS = 4_096  # 64 by 64: a map whose cells can be seen, and at most 33,000 steps
+MAX_TILE_PAIRS = 4_096  # 64 by 64: a map whose cells can be seen, and at most 58,200 steps
 
 MakeTrace = Callable[[AttentionShape, TileShape], Trace]
 
