@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TextIO
 
 from kernels.environment import describe, why_unavailable
-from kernels.outcomes import judge_marks, row
+from kernels.outcomes import judge_marks, marks_of, row
 from kernels.plan import Plan, plan_of
 from kernels.results import BenchResult, Environment, Progress, Record, json_line
 from kernels.suite import Suite, is_suite, suite_of
@@ -114,7 +114,7 @@ def run_suite(suite: Suite, stop: _StopFlag) -> None:
         with Sink(None, suite.out / part.file_name) as sink:
             results = run(part.plans, sink, stop)
         print(f"{part.file_name}: {len(results)} results in {monotonic() - begin_s:.0f} s", flush=True)
-        for outcome in judge_marks(suite.marks, results):
+        for outcome in judge_marks(marks_of(part.name), results):
             print(f"  {row(outcome)}", flush=True)
 
 

@@ -159,12 +159,22 @@ def _place(result: BenchResult) -> str:
     return f"{shape.query_len} x {shape.key_len} d{shape.head_dim}{mask}{heads}"
 
 
+def marks_of(part: str) -> list[Mark]:
+    """Those that a part of the suite measures."""
+    return [mark for mark in MARKS if mark.part == part]
+
+
+def _of_recording(path: Path) -> Iterator[Outcome]:
+    """What a recording says of the marks of its part, which begins its name."""
+    return judge_marks(marks_of(path.name.split("_")[0]), read(path).results)
+
+
 def main(paths: Sequence[str]) -> int:
     """Judges recordings: those of the bench, .jsonl, and those of the recorder, .json."""
-    results = [result for path in paths if path.endswith(".jsonl") for result in read(Path(path)).results]
+    outcomes = [outcome for path in paths if path.endswith(".jsonl") for outcome in _of_recording(Path(path))]
     recorded = [read_launches(Path(path))[1] for path in paths if path.endswith(".json")]
     noting = judge_noting(NOTING, [launch.facts for launches in recorded for launch in launches])
-    outcomes = [*judge_marks(MARKS, results), *([noting] if noting else [])]
+    outcomes += [noting] if noting else []
     for outcome in outcomes:
         print(row(outcome))
     return int(any(outcome.shortfalls for outcome in outcomes))

@@ -13,7 +13,6 @@ from itertools import product
 from pathlib import Path
 
 from kernels.arguments import names_among
-from kernels.marks import MARKS, Mark
 from kernels.plan import Plan
 from kernels.results import IMPLEMENTATIONS, OFFERED
 from simulator.problem import AttentionShape
@@ -37,7 +36,6 @@ class Suite:
     """The parts asked for, and the folder of their recordings."""
 
     parts: tuple[Part, ...]
-    marks: tuple[Mark, ...]
     out: Path
 
 
@@ -160,4 +158,4 @@ def suite_of(arguments: Sequence[str]) -> Suite:
         )
     except ValueError as error:
         parser.error(str(error))
-    return Suite(parts, MARKS, asked.out)
+    return Suite(parts, asked.out)

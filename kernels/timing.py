@@ -17,10 +17,11 @@ T = TypeVar("T")
 
 TIMING = (
     "CUDA events around each launch; the GPU is held while the host fills the queue, so host time is not "
-    "counted; where anyone's call on a problem takes the host longer than the GPU, all calls that allow it "
-    "are captured in CUDA graphs, events included; L2 overwritten before each launch; a sample is the median "
-    "of a round's launches; host time is that of the call alone, while the GPU is held; implementations take "
-    "turns, in an order that rotates and turns round each round; compilation and warm-up excluded"
+    "counted; where anyone's call on a problem takes the host more than half as long as the GPU, all calls "
+    "that allow it are captured in CUDA graphs, events included; L2 overwritten before each launch; a sample "
+    "is the median of a round's launches; host time is that of the call alone, while the GPU is held; "
+    "implementations take turns, in an order that rotates and turns round each round; compilation and "
+    "warm-up excluded"
 )
 _ROUND_S = 0.03  # GPU time that one sample is made of, where one launch is shorter
 _MOST_REPETITIONS = 50  # keeps a round's launches inside the driver's queue

@@ -18,7 +18,7 @@ from simulator.problem import AttentionShape
 from tests.kernels.test_results import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
-SPEED = SpeedMark("forward", "forward", "flash_v2", "flash", 1.4, each_at_least=1.2)
+SPEED = SpeedMark("forward", "forward", "forward", "flash_v2", "flash", 1.4, each_at_least=1.2)
 SHAPES = [AttentionShape(length, length, 64) for length in (1024, 2048)]
 
 
@@ -70,7 +70,7 @@ def test_a_rival_that_is_wrong_is_no_rival():
 
 
 def test_what_is_only_reported_says_how_both_were_configured():
-    mark = SpeedMark("unsplit", "forward", "flash_v2", "flash", 0.0, batch=1, key_len=2048)
+    mark = SpeedMark("decode", "unsplit", "forward", "flash_v2", "flash", 0.0, batch=1, key_len=2048)
     one, two = pair(0.5), pair(0.25, SHAPES[1])
     split = [replace(each, config=f"{each.implementation} config") for each in two]
     found = outcome(mark, [*one, *split])
@@ -81,7 +81,7 @@ def test_what_is_only_reported_says_how_both_were_configured():
 
 
 def test_none_below_forgives_only_what_lies_within_the_spread():
-    mark = SpeedMark("decode", "forward", "flash_v2", "flash", 0.9, none_below=True)
+    mark = SpeedMark("decode", "decode", "forward", "flash_v2", "flash", 0.9, none_below=True)
     assert outcome(mark, pair(1.05, spread=0.06)).shortfalls == ()
     assert outcome(mark, pair(1.05)).shortfalls == ("below at 1024 x 1024 d64 (0.952)",)
 
@@ -93,13 +93,13 @@ def test_only_rivals_of_one_run_and_problem_are_compared():
 
 
 def test_a_mark_across_dtypes_compares_eight_bits_with_sixteen():
-    mark = SpeedMark("fp8", "forward", "flash_v2_fp8", "flash_v2", 1.4, dtype="float8_e4m3fn")
+    mark = SpeedMark("fp8", "fp8", "forward", "flash_v2_fp8", "flash_v2", 1.4, dtype="float8_e4m3fn")
     eighth = result("flash_v2_fp8", 0.5, replace(SHAPES[0], element_bytes=1), dtype="float8_e4m3fn")
     assert outcome(mark, [eighth, result("flash_v2", 1.0)]).found.startswith("2.000")
 
 
 def test_a_mark_of_a_size_leaves_the_other_sizes_out():
-    mark = SpeedMark("decode", "forward", "flash_v2", "flash", 1.0, kv_gb=(0.9, 1.5))
+    mark = SpeedMark("decode", "decode", "forward", "flash_v2", "flash", 1.0, kv_gb=(0.9, 1.5))
     gigabyte = AttentionShape(1, 65_536, 128, query_heads=32, kv_heads=32)
     found = outcome(mark, [*pair(2.0), *pair(0.5, gigabyte)])
     assert found.found == "2.000 (lowest 2.00 at 1 x 65536 d128, 1 problems)"
@@ -107,7 +107,7 @@ def test_a_mark_of_a_size_leaves_the_other_sizes_out():
 
 @pytest.mark.parametrize(("times", "shortfalls"), [((39.0, 40.0), ()), ((45.0, 41.0), ("over by 3.0 us",))])
 def test_host_time_is_the_median_over_rounds(times, shortfalls):
-    mark = HostMark("host", "forward", "attention", 40.0)
+    mark = HostMark("host", "host", "forward", "attention", 40.0)
     assert outcome(mark, [result("attention", 1.0, host_us=times)]).shortfalls == shortfalls
 
 
@@ -134,8 +134,8 @@ def test_noting_is_held_in_the_middle_and_for_each_launch(noting_ms, shortfalls)
 
 
 def test_the_suite_measures_what_each_of_its_marks_needs():
-    plans = [plan for part in PARTS for plan in part.plans]
     for mark in MARKS:
+        plans = [plan for part in PARTS for plan in part.plans if part.name == mark.part]
         names = {mark.contender, mark.against} if isinstance(mark, SpeedMark) else {mark.implementation}
         assert any(p.direction == mark.direction and names <= set(p.implementations) for p in plans), mark
 
@@ -169,12 +169,12 @@ def test_a_bad_suite_is_a_sentence_and_exit_2(capsys, arguments, sentence):
 
 
 def test_the_command_judges_recordings_without_torch(tmp_path):
-    write(Recording(ENVIRONMENT, tuple(pair(1 / 1.3))), tmp_path / "run.jsonl")
+    write(Recording(ENVIRONMENT, tuple(pair(1 / 1.3))), tmp_path / "forward_run.jsonl")
     code = (
         "import sys; sys.modules['torch'] = None; import kernels.outcomes as m; print(m.main(sys.argv[1:]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "run.jsonl")],
+        [sys.executable, "-c", code, str(tmp_path / "forward_run.jsonl")],
         cwd=ROOT,
         env={**os.environ},
         capture_output=True,
