@@ -64,8 +64,8 @@ def attention(
     `implementation` is "flash_v2", "flash_decoding" or "decode_unsplit" for few queries, or "auto", which
     takes flash_decoding where no gradient is asked for and the queries that share a KV head fit one tile,
     else flash_v2. The output is differentiable once, the log-sum-exp is not; gradients agree bit for bit from
-    run to run under `torch.use_deterministic_algorithms(True)`. Under torch.compile the call is one node of
-    the graph. Raises ValueError for what it cannot serve.
+    run to run. Under torch.compile the call is one node of the graph. Raises ValueError for what it cannot
+    serve.
     """
     if implementation not in IMPLEMENTATIONS:
         raise ValueError(f"implementation must be among {', '.join(IMPLEMENTATIONS)}, got {implementation}")

@@ -138,18 +138,30 @@ def backward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
         return KernelConfig(32, 64, 8, 2), *smaller
     if columns > 64:
         return KernelConfig(64, 128, 8, 3), KernelConfig(64, 64, 8, 2), *smaller
-    return KernelConfig(64, 64, 4, 3), KernelConfig(64, 64, 4, 2), *smaller
+    return KernelConfig(32, 64, 4, 3), *smaller
+
+
+def turned_config(config: KernelConfig) -> KernelConfig:
+    """Of the backward kernel that walks the keys past each query tile: as many queries stay on chip as keys
+    do in the main one, and as many keys are in flight as queries are there, at least 64 a tile.
+    """
+    key_rows = max(config.query_rows, min(64, config.key_rows))
+    stages = ceil(config.stages * config.query_rows / key_rows)
+    return KernelConfig(config.key_rows, key_rows, config.warps, stages)
 
 
 def backward_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
-    """Shared memory that a backward kernel needs at most: K and V tiles, Q and dO tiles for each stage, P
+    """Shared memory that a backward kernel needs at most: two tiles that stay on chip, two for each stage, P
     and dS, barriers; and a dQ tile on its way to the atomic adds, where it has too few rows for wgmma.
     """
     columns = padded_head_dim(shape.head_dim)
-    rows = 2 * config.key_rows + 2 * config.stages * config.query_rows
-    weights = 2 * config.query_rows * config.key_rows
+    turned = turned_config(config)
+    main_rows = config.key_rows + config.stages * config.query_rows
+    turned_rows = turned.query_rows + turned.stages * turned.key_rows
+    weights = 2 * max(config.query_rows * config.key_rows, turned.query_rows * turned.key_rows)
     dq = config.query_rows * columns if config.query_rows < 64 else 0
-    return columns * shape.element_bytes * rows + 4 * (weights + dq) + _BARRIER_BYTES
+    tiles = 2 * columns * shape.element_bytes * max(main_rows, turned_rows)
+    return tiles + 4 * (weights + dq) + _BARRIER_BYTES
 
 
 def choose_config(

@@ -20,7 +20,7 @@ from kernels.primitives import (
     tile_mask,
     tile_ptrs,
 )
-from kernels.score_gradients import score_gradients
+from kernels.score_gradients import query_statistics, score_gradients
 from kernels.visibility import visiting_query_tiles
 
 
@@ -63,9 +63,10 @@ def _visit_query_tiles(
         dout_tile = load_tile(
             dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, CHECK
         )
+        lse, delta = query_statistics(lse_ptr, delta_ptr, first_query, query_len, QUERY_ROWS)
         weights, dscores = score_gradients(
-            k_tile, v_tile, q_tile, dout_tile, lse_ptr, delta_ptr,
-            first_key, first_query, query_len, key_len, window, log2_scale, CAUSAL, MASKED,
+            q_tile, dout_tile, k_tile, v_tile, lse, delta,
+            first_query, first_key, query_len, key_len, window, log2_scale, CAUSAL, MASKED, True,
         )  # fmt: skip
         dv_tile = add_product(dv_tile, weights, dout_tile)
         dk_tile = add_product(dk_tile, dscores, q_tile)

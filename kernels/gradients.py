@@ -15,6 +15,7 @@ from kernels.configs import (
     choose_config,
     heads_per_group,
     padded_head_dim,
+    turned_config,
 )
 from kernels.events import check_events
 from kernels.flash_v2_backward import key_gradient_kernel
@@ -41,22 +42,23 @@ def flash_v2_backward(
     causal: bool = False,
     window: int | None = None,
     scale: float | None = None,
-    deterministic: bool = False,
+    atomic: bool = False,
     config: KernelConfig | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of q, k and v, like them, from that of the output.
 
     `out` and `lse` are what `flash_v2_forward` gave for the same arguments; `dout` is like out, with any
-    strides. dQ is gathered by atomic adds, whose order varies from run to run; `deterministic` sums it in a
-    fixed order instead, for two more products of each tile. dK and dV are always summed in a fixed order.
-    Raises ValueError for what it cannot serve.
+    strides. Each is summed in a fixed order, so the same call gives the same bits. `atomic` gathers dQ by
+    atomic adds instead, as printed in the paper: five products of each tile pair and not seven, but the
+    slower way on an H200 (docs/kernels.md), and in an order that varies from run to run. Raises ValueError
+    for what it cannot serve.
     """
     problem = pose(q, k, v, causal=causal, window=window, scale=scale)
     config = config or choose_config(
         problem.shape, problem.limits, backward_configs(problem.shape), bound=backward_shared_bytes
     )
     dq, dk, dv = (torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v))
-    launch_flash_v2_backward(problem, out, lse, dout, dq, dk, dv, deterministic=deterministic, config=config)
+    launch_flash_v2_backward(problem, out, lse, dout, dq, dk, dv, atomic=atomic, config=config)
     return dq, dk, dv
 
 
@@ -69,7 +71,7 @@ def launch_flash_v2_backward(
     dk: Tensor,
     dv: Tensor,
     *,
-    deterministic: bool,
+    atomic: bool,
     config: KernelConfig,
     events: Tensor | None = None,
 ) -> None:
@@ -83,12 +85,13 @@ def launch_flash_v2_backward(
     check_like(q, out=out, dout=dout)
     check_like(torch.empty(q.shape[:3], dtype=sums, device=q.device), lse=lse)
     check_fits(config, shape, problem.limits, bound=backward_shared_bytes)
-    query_programs = triton.cdiv(shape.query_len, config.query_rows) * shape.batch * shape.query_heads
+    turned = turned_config(config)
+    query_heads = shape.batch * shape.query_heads
     key_programs = triton.cdiv(shape.key_len, config.key_rows) * shape.batch * shape.kv_heads
     check_events(events, key_programs)
     lse = lse.contiguous()
     delta = torch.empty_like(lse)
-    dq_sum = dq if deterministic else torch.empty(q.shape, dtype=sums, device=q.device)
+    dq_sum = torch.empty(q.shape, dtype=sums, device=q.device) if atomic else dq
     columns = padded_head_dim(shape.head_dim)
     gradient_arguments = {
         "dout_ptr": dout,
@@ -99,11 +102,11 @@ def launch_flash_v2_backward(
         "dq_sum_strides": launch_strides(dq_sum),
         "log2_scale": problem.q_sign * problem.log2_scale,
         "scale": problem.scale,
-        "ATOMIC": not deterministic,
+        "ATOMIC": atomic,
         **problem_arguments(problem),
     }
     with on_device_of(q):
-        delta_kernel[(query_programs,)](
+        delta_kernel[(triton.cdiv(shape.query_len, config.query_rows) * query_heads,)](
             out_ptr=out,
             out_strides=launch_strides(out),
             dout_ptr=dout,
@@ -116,7 +119,7 @@ def launch_flash_v2_backward(
             HEAD_DIM=shape.head_dim,
             COLS=columns,
             QUERY_ROWS=config.query_rows,
-            ATOMIC=not deterministic,
+            ATOMIC=atomic,
         )
         key_gradient_kernel[(key_programs,)](
             dk_ptr=dk,
@@ -130,11 +133,11 @@ def launch_flash_v2_backward(
             **gradient_arguments,
             **tile_arguments(config),
         )
-        query_gradient_kernel[(query_programs,)](
+        query_gradient_kernel[(triton.cdiv(shape.query_len, turned.query_rows) * query_heads,)](
             dq_ptr=dq,
             dq_strides=launch_strides(dq),
             **gradient_arguments,
-            **tile_arguments(_query_gradient_config(config)),
+            **tile_arguments(turned),
         )
 
 
@@ -142,8 +145,3 @@ def kv_heads_per_group(problem: Problem) -> int:
     """KV heads whose key tiles of one number come together in the main kernel."""
     shape = problem.shape
     return max(1, heads_per_group(shape, problem.limits) // (shape.query_heads // shape.kv_heads))
-
-
-def _query_gradient_config(config: KernelConfig) -> KernelConfig:
-    """K and V tiles are in flight in the last kernel, of more rows than those of Q and dO in the main one."""
-    return KernelConfig(config.query_rows, config.key_rows, config.warps, max(1, config.stages - 1))

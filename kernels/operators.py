@@ -57,19 +57,8 @@ def attention_backward(
     window: int | None,
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of q, k and v, in a fixed order of sums where torch is asked for one."""
-    return flash_v2_backward(
-        q,
-        k,
-        v,
-        out,
-        lse,
-        dout,
-        causal=causal,
-        window=window,
-        scale=scale,
-        deterministic=torch.are_deterministic_algorithms_enabled(),
-    )
+    """Gradients of q, k and v."""
+    return flash_v2_backward(q, k, v, out, lse, dout, causal=causal, window=window, scale=scale)
 
 
 attention_backward_operator = torch.library.custom_op(

@@ -76,16 +76,14 @@ def _attention(*, gradients: bool) -> Prepare:
     return prepare
 
 
-def prepare_backward(
-    inputs: Inputs, config: KernelConfig | None = None, *, deterministic: bool = False
-) -> Prepared:
+def prepare_backward(inputs: Inputs, config: KernelConfig | None = None, *, atomic: bool = False) -> Prepared:
     """The gradients from dO, by default with the configuration that they would choose."""
     limits, configs, posed = limits_of(inputs.q.device), backward_configs(inputs.shape), _posed(inputs)
     config = config or choose_config(inputs.shape, limits, configs, bound=backward_shared_bytes)
     out, lse = flash_v2_forward(**posed)
     assert inputs.dout is not None
     backward = partial(flash_v2_backward, **posed, out=out, lse=lse, dout=inputs.dout)
-    return Prepared(partial(backward, deterministic=deterministic, config=config), GRADIENTS, str(config))
+    return Prepared(partial(backward, atomic=atomic, config=config), GRADIENTS, str(config))
 
 
 def _both(inputs: Inputs) -> Prepared:
@@ -144,7 +142,7 @@ _OURS: dict[tuple[str, str], Prepare] = {
     ("forward", "attention"): _attention(gradients=False),
     ("forward", "attention_with_gradients"): _attention(gradients=True),
     ("backward", "flash_v2"): prepare_backward,
-    ("backward", "flash_v2_deterministic"): partial(prepare_backward, deterministic=True),
+    ("backward", "flash_v2_atomic"): partial(prepare_backward, atomic=True),
     ("both", "flash_v2"): _both,
     ("decode", "flash_decoding"): prepare_flash_decoding,
     ("decode", "decode_unsplit"): _decode_unsplit,

@@ -1,8 +1,8 @@
 """FlashAttention-2 backward, before and after its main kernel: rowsum(dO * O), which every score's gradient
 needs, and dQ.
 
-Atomic adds come in any order; where results must agree bit for bit, dQ is summed here, by walking the keys
-past each query tile once more.
+dQ is summed here by walking the keys past each query tile once more, always in the same order; or rounded,
+where the main kernel gathered it by atomic adds, which come in any order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from kernels.primitives import add_product, head_ptr, load_tile, store_tile, sum_dtype
-from kernels.score_gradients import score_gradients
+from kernels.score_gradients import query_statistics, score_gradients
 from kernels.visibility import visited_key_tiles
 
 
@@ -48,6 +48,44 @@ def delta_kernel(
         dq_sum_ptr = head_ptr(dq_sum_ptr, dq_sum_strides, batch, query_head)
         zeros = tl.zeros([QUERY_ROWS, COLS], SUM)
         store_tile(dq_sum_ptr, dq_sum_strides, zeros, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
+
+
+@triton.jit
+def _visit_key_tiles(
+    dq_tile,
+    q_tile,
+    dout_tile,
+    k_ptr,
+    k_strides,
+    v_ptr,
+    v_strides,
+    lse,
+    delta,
+    first_tile,
+    stop_tile,
+    first_query,
+    query_len,
+    key_len,
+    window,
+    log2_scale,
+    HEAD_DIM: tl.constexpr,
+    COLS: tl.constexpr,
+    KEY_ROWS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    MASKED: tl.constexpr,
+):
+    """Takes key tiles first_tile to stop_tile - 1 into dQ; MASKED where a key may be unseen or padding."""
+    CHECK: tl.constexpr = MASKED or HEAD_DIM != COLS
+    for key_tile in range(first_tile, stop_tile):
+        first_key = key_tile * KEY_ROWS
+        k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, CHECK)
+        v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, CHECK)
+        _weights, dscores = score_gradients(
+            q_tile, dout_tile, k_tile, v_tile, lse, delta,
+            first_query, first_key, query_len, key_len, window, log2_scale, CAUSAL, MASKED, False,
+        )  # fmt: skip
+        dq_tile = add_product(dq_tile, dscores, k_tile)
+    return dq_tile
 
 
 @triton.jit(do_not_specialize=["query_len", "key_len", "window", "query_heads", "queries_per_kv"])
@@ -98,22 +136,39 @@ def query_gradient_kernel(
         k_ptr = head_ptr(k_ptr, k_strides, batch, query_head // queries_per_kv)
         v_ptr = head_ptr(v_ptr, v_strides, batch, query_head // queries_per_kv)
         rows = tl.cast(head, tl.int64) * query_len
+        lse, delta = query_statistics(lse_ptr + rows, delta_ptr + rows, first_query, query_len, QUERY_ROWS)
         q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
         dout_tile = load_tile(
             dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True
         )
-        first_tile, _, _, stop_tile = visited_key_tiles(
+        first_tile, unmasked_start, unmasked_stop, stop_tile = visited_key_tiles(
             first_query, query_len, key_len, window, QUERY_ROWS, KEY_ROWS, CAUSAL
         )
         dq_tile = tl.zeros([QUERY_ROWS, COLS], sum_dtype(q_tile.dtype))
-        for key_tile in range(first_tile, stop_tile):
-            first_key = key_tile * KEY_ROWS
-            k_tile = load_tile(k_ptr, k_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
-            v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, True)
-            _weights, dscores = score_gradients(
-                k_tile, v_tile, q_tile, dout_tile, lse_ptr + rows, delta_ptr + rows,
-                first_key, first_query, query_len, key_len, window, log2_scale, CAUSAL, True,
-            )  # fmt: skip
-            dq_tile = add_product(dq_tile, dscores.T, k_tile)
+        # Tiles that the window cuts, that need no mask, that the diagonal or the end of the keys cuts.
+        for PART in tl.static_range(1 if window is None else 0, 3):
+            dq_tile = _visit_key_tiles(
+                dq_tile,
+                q_tile,
+                dout_tile,
+                k_ptr,
+                k_strides,
+                v_ptr,
+                v_strides,
+                lse,
+                delta,
+                first_tile if PART == 0 else unmasked_start if PART == 1 else unmasked_stop,
+                unmasked_start if PART == 0 else unmasked_stop if PART == 1 else stop_tile,
+                first_query,
+                query_len,
+                key_len,
+                window,
+                log2_scale,
+                HEAD_DIM,
+                COLS,
+                KEY_ROWS,
+                CAUSAL,
+                PART != 1,
+            )
     dq_ptr = head_ptr(dq_ptr, dq_strides, batch, query_head)
     store_tile(dq_ptr, dq_strides, dq_tile * scale, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)

@@ -44,7 +44,7 @@ OFFERED: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "forward": {**IMPLEMENTATIONS, **ON_REQUEST},
         "backward": {
             **IMPLEMENTATIONS,
-            "flash_v2_deterministic": "FlashAttention-2 in Triton, deterministic",
+            "flash_v2_atomic": "FlashAttention-2 in Triton, dQ by atomic adds",
         },
         "both": IMPLEMENTATIONS,
         "decode": {

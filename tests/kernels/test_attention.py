@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from kernels.attention import attention
-from kernels.gradients import flash_v2_backward
 from kernels.operators import FORWARDS, attention_operator
 from kernels.reference import (
     exact_attention,
@@ -27,18 +26,12 @@ def random_inputs(generator, query_shape, key_shape, dtype=torch.float32):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
-@pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
-def test_autograd_gives_the_gradients_of_attention(generator, causal, deterministic, dtype):
+def test_autograd_gives_the_gradients_of_attention(generator, causal, dtype):
     q, k, v, dout = random_inputs(generator, (1, 2, 17, 16), (1, 1, 20, 16), dtype)
     leaves = [tensor.clone().requires_grad_() for tensor in (q, k, v)]
-    before = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(deterministic)
-    try:
-        out, lse = attention(*leaves, causal=causal, scale=0.3, return_lse=True)
-        gradients = torch.autograd.grad(out, leaves, dout)
-    finally:
-        torch.use_deterministic_algorithms(before)
+    out, lse = attention(*leaves, causal=causal, scale=0.3, return_lse=True)
+    gradients = torch.autograd.grad(out, leaves, dout)
     assert not lse.requires_grad
     exact_out, _ = exact_attention(q, k, v, causal=causal, scale=0.3)
     plain_out, _ = plain_attention(q, k, v, causal=causal, scale=0.3)
@@ -51,40 +44,20 @@ def test_autograd_gives_the_gradients_of_attention(generator, causal, determinis
         assert verdict.correct, verdict
 
 
-@pytest.mark.parametrize("asked", [False, True])
-def test_determinism_follows_the_switch_of_torch(generator, monkeypatch, asked):
-    seen = []
-
-    def noting(*tensors, deterministic, **options):
-        seen.append(deterministic)
-        return flash_v2_backward(*tensors, deterministic=deterministic, **options)
-
-    monkeypatch.setattr("kernels.operators.flash_v2_backward", noting)
-    monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: asked)
-    q, k, v, dout = random_inputs(generator, (1, 1, 5, 16), (1, 1, 5, 16))
-    attention(q.requires_grad_(), k, v).backward(dout)
-    assert seen == [asked]
-
-
 @pytest.mark.parametrize(("causal", "window"), [(False, None), (True, None), (True, 1)])
 def test_gradients_are_slopes_in_float64(generator, device, causal, window):
-    """gradcheck, of the deterministic backward; two query heads share a KV head, one row sees no key."""
+    """gradcheck; two query heads share a KV head, one row sees no key."""
     if device.type == "cuda":
         pytest.skip("float64 is for the interpreter")
     q, k, v, _ = random_inputs(generator, (1, 2, 3, 1), (1, 1, 2, 1), torch.float64)
     leaves = [tensor.requires_grad_() for tensor in (q, k, v)]
-    before = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(True)
-    try:
-        assert torch.autograd.gradcheck(
-            partial(attention, causal=causal, window=window, scale=0.3),
-            leaves,
-            atol=1e-8,
-            rtol=1e-8,
-            check_undefined_grad=False,
-        )
-    finally:
-        torch.use_deterministic_algorithms(before)
+    assert torch.autograd.gradcheck(
+        partial(attention, causal=causal, window=window, scale=0.3),
+        leaves,
+        atol=1e-8,
+        rtol=1e-8,
+        check_undefined_grad=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,18 +103,13 @@ def test_a_compiled_graph_holds_attention_whole_and_gives_the_same(generator, ba
     leaves = [tensor.requires_grad_() for tensor in (q, k, v)]
     calls: list[Callable[..., Any]] = [attention_of_twice, compiled]
     results = []
-    before = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(True)
-    try:
-        for call in calls:
-            out, lse = call(*leaves, 7)
-            assert not lse.requires_grad
-            results.append((out, lse, *torch.autograd.grad(out, leaves, dout)))
-        with torch.no_grad():  # without a gradient, a decode
-            few = q[:, :, :2].contiguous(), k, v
-            assert torch.equal(compiled(*few, None)[0], attention_of_twice(*few, None)[0])
-    finally:
-        torch.use_deterministic_algorithms(before)
+    for call in calls:
+        out, lse = call(*leaves, 7)
+        assert not lse.requires_grad
+        results.append((out, lse, *torch.autograd.grad(out, leaves, dout)))
+    with torch.no_grad():  # without a gradient, a decode
+        few = q[:, :, :2].contiguous(), k, v
+        assert torch.equal(compiled(*few, None)[0], attention_of_twice(*few, None)[0])
     for eager, of_graph in zip(*results, strict=True):
         assert torch.equal(eager, of_graph)
 

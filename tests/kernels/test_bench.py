@@ -174,7 +174,7 @@ def test_what_cannot_be_captured_is_timed_by_events_and_says_so():
         ("forward", ("flash_v2", "flash_v1"), ("out", "lse")),
         ("forward", ("attention", "attention_with_gradients"), ("out", "lse")),
         ("forward", ("math", "standard"), ("out",)),
-        ("backward", ("flash_v2", "flash_v2_deterministic", "math"), ("dq", "dk", "dv")),
+        ("backward", ("flash_v2", "flash_v2_atomic", "math"), ("dq", "dk", "dv")),
         ("both", ("flash_v2", "math"), ("dq", "dk", "dv")),
         ("decode", ("flash_decoding", "decode_unsplit"), ("out", "lse")),
         ("decode", ("read_only",), ("parities",)),

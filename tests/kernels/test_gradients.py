@@ -21,9 +21,9 @@ def random_inputs(generator, query_shape, key_shape, dtype=torch.float16):
     return (torch.randn(s, generator=generator, device=generator.device, dtype=dtype) for s in shapes)
 
 
-def backward(q, k, v, dout, *, deterministic=False, config=SMALL_TILES, **problem):
+def backward(q, k, v, dout, *, atomic=False, config=SMALL_TILES, **problem):
     out, lse = flash_v2_forward(q, k, v, config=SMALL_TILES, **problem)
-    return flash_v2_backward(q, k, v, out, lse, dout, deterministic=deterministic, config=config, **problem)
+    return flash_v2_backward(q, k, v, out, lse, dout, atomic=atomic, config=config, **problem)
 
 
 def assert_right(gradients, q, k, v, dout, *, causal=False, window=None, scale=None):
@@ -38,8 +38,8 @@ def assert_right(gradients, q, k, v, dout, *, causal=False, window=None, scale=N
 
 
 def assert_backward_is_right(q, k, v, dout, *, config=SMALL_TILES, **problem):
-    for deterministic in (False, True):
-        gradients = backward(q, k, v, dout, deterministic=deterministic, config=config, **problem)
+    for atomic in (False, True):
+        gradients = backward(q, k, v, dout, atomic=atomic, config=config, **problem)
         assert_right(gradients, q, k, v, dout, **problem)
 
 
@@ -57,15 +57,15 @@ def test_any_mask_in_float32(generator, causal, window):
     assert_backward_is_right(*inputs, causal=causal, window=window)
 
 
-@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("atomic", [False, True])
 @pytest.mark.parametrize(("causal", "window"), [(False, None), (True, 9)])
-def test_float64_is_computed_in_float64(generator, device, causal, window, deterministic):
+def test_float64_is_computed_in_float64(generator, device, causal, window, atomic):
     """It serves gradcheck, so nothing on the way may be single precision."""
     if device.type == "cuda":
         pytest.skip("float64 is for the interpreter")
     inputs = list(random_inputs(generator, (1, 1, 17, 16), (1, 1, 35, 16), torch.float64))
     problem = {"causal": causal, "window": window, "scale": 1 / 3}
-    found = backward(*inputs, deterministic=deterministic, **problem)
+    found = backward(*inputs, atomic=atomic, **problem)
     torch.testing.assert_close(found, exact_gradients(*inputs, **problem), rtol=0, atol=1e-12)
 
 
@@ -113,19 +113,19 @@ def _transposed(tensor):
 
 
 @pytest.mark.parametrize("lay_out", [_expanded, _transposed])
-@pytest.mark.parametrize("deterministic", [False, True])
-def test_a_gradient_of_any_strides(generator, lay_out, deterministic):
+@pytest.mark.parametrize("atomic", [False, True])
+def test_a_gradient_of_any_strides(generator, lay_out, atomic):
     """Stride 0 is what a sum hands down; hard case C27: a comparison built dO with strides of its own."""
     q, k, v, dout = random_inputs(generator, (1, 2, 17, 16), (1, 2, 20, 16))
     dout = lay_out(dout)
-    laid_out = backward(q, k, v, dout, causal=True, deterministic=deterministic)
+    laid_out = backward(q, k, v, dout, causal=True, atomic=atomic)
     assert_right(laid_out, q, k, v, dout, causal=True)
 
 
 def test_inputs_of_any_strides(generator):
     q, k, v, dout = random_inputs(generator, (1, 2, 17, 16), (1, 2, 20, 16))
-    expected = backward(q, k, v, dout, deterministic=True)
-    found = backward(*(_transposed(t) for t in (q, k, v, dout)), deterministic=True)
+    expected = backward(q, k, v, dout, atomic=False)
+    found = backward(*(_transposed(t) for t in (q, k, v, dout)), atomic=False)
     assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 
 
@@ -134,38 +134,38 @@ def _column(values, device, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("atomic", [False, True])
 @pytest.mark.parametrize(
     ("causal", "right"),
     [(False, [[0.5, 0.0], [0.0, 0.0], [0.5, 0.5]]), (True, [[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])],
 )
-def test_the_mask_is_not_forgotten(device, dtype, deterministic, causal, right):
+def test_the_mask_is_not_forgotten(device, dtype, atomic, causal, right):
     """D-5 (C24): a backward that ignored `causal`."""
     q, k, v, dout = (_column(x, device, dtype) for x in ([0.0, 0.0], [1.0, 2.0], [1.0, 3.0], [1.0, 0.0]))
-    found = backward(q, k, v, dout, causal=causal, scale=1.0, deterministic=deterministic)
+    found = backward(q, k, v, dout, causal=causal, scale=1.0, atomic=atomic)
     tolerance = 4 * torch.finfo(torch.float32).eps
     for gradient, expected in zip(found, right, strict=True):
         assert gradient.flatten().tolist() == pytest.approx(expected, rel=tolerance, abs=tolerance)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("atomic", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
-def test_one_key_has_weight_one_and_no_gradient(device, dtype, deterministic, causal):
+def test_one_key_has_weight_one_and_no_gradient(device, dtype, atomic, causal):
     """D-5 (C24): N = 1 gave NaN in dQ at head dim 16. The values are whole, so nothing is rounded."""
     q, k, v, dout = (torch.arange(16.0, device=device).view(1, 1, 1, 16).to(dtype) + i for i in range(4))
-    dq, dk, dv = backward(q, k, v, dout, causal=causal, deterministic=deterministic)
+    dq, dk, dv = backward(q, k, v, dout, causal=causal, atomic=atomic)
     assert dq.flatten().tolist() == dk.flatten().tolist() == [0.0] * 16
     assert torch.equal(dv, dout)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("deterministic", [False, True])
-def test_rows_that_see_nothing_have_no_gradient(device, dtype, deterministic):
+@pytest.mark.parametrize("atomic", [False, True])
+def test_rows_that_see_nothing_have_no_gradient(device, dtype, atomic):
     """C09: beside rows that see scores of -200, where the weight of padding that scores 0 overflows."""
     q, k, v = (_column(x, device, dtype) for x in ([1.0] * 4, [-200.0] * 2, [30.0, 40.0]))
     dq, dk, dv = backward(
-        q, k, v, torch.ones_like(q), causal=True, scale=1.0, deterministic=deterministic
+        q, k, v, torch.ones_like(q), causal=True, scale=1.0, atomic=atomic
     )  # rows 2 and 3 see one and both keys
     rounded = torch.finfo(dtype).eps + 200 * torch.finfo(torch.float32).eps  # so is the log-sum-exp of -200
     assert dq[:, :, :3].flatten().tolist() == [0.0] * 3
@@ -181,9 +181,9 @@ def _amid_nan(tensor):
     return inside.copy_(tensor)
 
 
-@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("atomic", [False, True])
 @pytest.mark.parametrize("head_dim", [16, 20])
-def test_nothing_outside_the_tensors_is_read_or_written(generator, head_dim, deterministic):
+def test_nothing_outside_the_tensors_is_read_or_written(generator, head_dim, atomic):
     q, k, v, dout = random_inputs(generator, (1, 2, 17, head_dim), (1, 1, 19, head_dim))
     out, lse = flash_v2_forward(q, k, v, causal=True, config=SMALL_TILES)
     dq, dk, dv = gradients = [_amid_nan(torch.full_like(t, float("nan"))) for t in (q, k, v)]
@@ -196,7 +196,7 @@ def test_nothing_outside_the_tensors_is_read_or_written(generator, head_dim, det
         dq,
         dk,
         dv,
-        deterministic=deterministic,
+        atomic=atomic,
         config=SMALL_TILES,
     )
     assert_right(gradients, q, k, v, dout, causal=True)
@@ -205,7 +205,7 @@ def test_nothing_outside_the_tensors_is_read_or_written(generator, head_dim, det
 
 def test_the_deterministic_gradients_agree_bit_for_bit(generator):
     inputs = list(random_inputs(generator, (1, 1, 40, 16), (1, 1, 40, 16)))
-    first, second = (backward(*inputs, causal=True, deterministic=True) for _ in range(2))
+    first, second = (backward(*inputs, causal=True, atomic=False) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
