@@ -116,7 +116,7 @@ def decode_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     if shape.element_bytes == 4:
         return KernelConfig(16, 32, 4, 2), KernelConfig(16, 16, 4, 1)
     rows = 16 if packed_rows <= 16 else 32 if packed_rows <= 32 else 64
-    return KernelConfig(rows, 64, 4, 4), KernelConfig(rows, 64, 4, 2), KernelConfig(16, 16, 4, 1)
+    return KernelConfig(rows, 64, 4, 3), KernelConfig(rows, 64, 4, 2), KernelConfig(16, 16, 4, 1)
 
 
 def unsplit_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
@@ -125,7 +125,7 @@ def unsplit_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     """
     if shape.element_bytes == 4:
         return KernelConfig(16, 32, 4, 2), KernelConfig(16, 16, 4, 1)
-    return KernelConfig(16, 128, 8, 3), KernelConfig(16, 64, 4, 2), KernelConfig(16, 16, 4, 1)
+    return KernelConfig(16, 128, 4, 3), KernelConfig(16, 64, 4, 2), KernelConfig(16, 16, 4, 1)
 
 
 def backward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
