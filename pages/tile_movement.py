@@ -10,6 +10,8 @@ from pages.shared.components import mount
 from pages.shared.controls import Controls, hold, open_controls
 from pages.shared.frame import Page, open_page
 from pages.shared.tile_movement.answers import deliver_numbers, draw_answers
+from pages.shared.tile_movement.break_it import draw_break_it
+from pages.shared.tile_movement.guess import draw_guess
 from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.presets import draw_presets
 from pages.shared.tile_movement.settings import (
@@ -50,6 +52,8 @@ def draw_page() -> None:
     with beside_title:
         draw_take_along(page, controls.settings, walks)
     _draw_player(page, controls.settings, walks)
+    draw_guess(page, walks)
+    draw_break_it(page, walks, gpu_named(controls.settings.gpu))
 
 
 def _draw_controls(page: Page, controls: Controls[TileSettings]) -> None:
