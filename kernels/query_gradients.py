@@ -117,6 +117,7 @@ def query_gradient_kernel(
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
     ATOMIC: tl.constexpr,  # the sum is there already
+    RAGGED: tl.constexpr,  # key tiles may reach outside their tensor
 ):
     """dQ of one query tile: scaled and rounded to its dtype; without ATOMIC also summed, key tile by key
     tile.
@@ -146,7 +147,7 @@ def query_gradient_kernel(
         )
         dq_tile = tl.zeros([QUERY_ROWS, COLS], sum_dtype(q_tile.dtype))
         # Tiles that the window cuts, that need no mask, that the diagonal or the end of the keys cuts.
-        for PART in tl.static_range(1 if window is None else 0, 3):
+        for PART in tl.static_range(1 if window is None else 0, 3 if CAUSAL or RAGGED else 2):
             dq_tile = _visit_key_tiles(
                 dq_tile,
                 q_tile,

@@ -70,5 +70,5 @@ def test_repeated_gradients_leave_memory_as_it_was(device, watch, name, directio
     watch.sample(call, repetitions=2)
     before = torch.cuda.memory_allocated(device)
     watch.sample(call, repetitions=5)
-    assert torch.cuda.memory_allocated(device) == before
+    assert torch.cuda.memory_allocated(device) <= before
     assert inputs.q.grad is None
