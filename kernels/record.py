@@ -1,4 +1,4 @@
-"""One launch whose programs note where and when they ran; and which SMs share a GPC."""
+"""One launch whose programs note where and when they ran; and the clocks of all SMs at nearly one time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from kernels.timing import Stopwatch
 from simulator.launch import Kernel, Order
 from simulator.problem import AttentionShape, TileShape, query_tile_count
 
-GPC_CYCLES = 100_000  # clocks of one GPC differ by tens of cycles, those of two by millions
 _PROBES_PER_SM = 32
 _TIMED_ROUNDS, _TIMED_LAUNCHES = 5, 5
 
@@ -125,28 +124,12 @@ def _probe_kernel(events_ptr):
     note_end(events_ptr)
 
 
-def gpc_of_sm(device: torch.device) -> tuple[int, ...]:
-    """The number of each SM's GPC, from the clocks that all SMs read at nearly one time."""
+def clock_probe(device: torch.device) -> np.ndarray:
+    """SM, time in ns and clock of readings [readings, 3] int64 within microseconds, some of each SM."""
     sm_count = torch.cuda.get_device_properties(device).multi_processor_count
     events = new_events(_PROBES_PER_SM * sm_count, device)
     with torch.cuda.device(device):
         for _ in range(2):  # the first one loads the kernel
             _probe_kernel[(len(events),)](events, num_warps=1)
     sm, start_ns, _, start_clock, _ = events.cpu().numpy().T
-    return tuple(group_by_clock(sm, start_ns, start_clock, sm_count=sm_count).tolist())
-
-
-def group_by_clock(sm: np.ndarray, ns: np.ndarray, clock: np.ndarray, *, sm_count: int) -> np.ndarray:
-    """SMs whose clocks run together, [sm_count] int: numbered from 0 by their lowest SM, -1 where an SM was
-    not read. `sm`, `ns` and `clock` [readings] are taken within some microseconds.
-    """
-    first = np.argsort(ns, kind="stable")
-    seen, where = np.unique(sm[first], return_index=True)
-    offset = (clock - ns)[first][where]  # of each SM that was seen
-    by_offset = np.argsort(offset)
-    cluster = np.empty(len(seen), dtype=np.int64)
-    cluster[by_offset] = np.cumsum(np.diff(offset[by_offset], prepend=offset[by_offset][0]) > GPC_CYCLES)
-    _, lowest, members = np.unique(cluster, return_index=True, return_inverse=True)
-    groups = np.full(sm_count, -1)
-    groups[seen] = np.argsort(np.argsort(lowest))[members]
-    return groups
+    return np.stack([sm, start_ns, start_clock], axis=1)

@@ -17,6 +17,7 @@ from pathlib import Path
 from kernels.arguments import at_least_one, integers, names_among
 from kernels.bench import UNAVAILABLE_EXIT
 from kernels.environment import describe, why_unavailable
+from kernels.gpcs import group_by_clock
 from kernels.placements import RecordedLaunch, RecordedOn, write_launches
 from kernels.results import Environment, json_line
 from simulator.launch import Kernel, Order
@@ -90,13 +91,14 @@ def run(plan: Plan) -> None:
     """Records the plan on the current GPU and says of each launch how long it took, plain and noting."""
     import torch
 
-    from kernels.record import gpc_of_sm, record
+    from kernels.record import clock_probe, record
     from kernels.timing import TIMING, Stopwatch
 
     device = torch.device("cuda", torch.cuda.current_device())
     environment = describe(device, timing=TIMING, commit=plan.commit, module="kernels.recorder")
     watch = Stopwatch(device)
     launches: list[RecordedLaunch] = []
+    probes = [clock_probe(device)]
     for case in plan.cases:
         launch = record(
             case.kernel, case.shape, case.order, launches=plan.launches, device=device, watch=watch
@@ -104,7 +106,9 @@ def run(plan: Plan) -> None:
         facts = launch.facts
         print(f"{facts.name}: {facts.plain_ms:.4f} ms, noting {facts.noting_ms:.4f} ms", flush=True)
         launches.append(launch)
-    write_launches(plan.out, _recorded_on(environment, gpc_of_sm(device)), launches)
+        probes.append(clock_probe(device))  # the clocks of two GPCs drift apart while they work
+    gpcs = group_by_clock(probes, sm_count=environment.sm_count)
+    write_launches(plan.out, _recorded_on(environment, tuple(gpcs.tolist())), launches)
 
 
 def _recorded_on(environment: Environment, gpcs: tuple[int, ...]) -> RecordedOn:
