@@ -90,6 +90,13 @@ def summed_by_lse(q: Tensor, k: Tensor, lse: Tensor, *, scale: float | None = No
     return lse.double().abs() + abs(scale) * sqrt(q.shape[-1]) * _rms(q) * _rms(k)
 
 
+def summed_by_merge(v: Tensor, lse: Tensor) -> Tensor:
+    """Values of the size that a merge of splits sums, in float64: rows of v, with weights that are made from
+    rounded log-sum-exps, and so are wrong by more roundings than one where those are above 1.
+    """
+    return v.double() * _rms(lse[lse > float("-inf")]).nan_to_num().clamp(min=1.0)
+
+
 def _rms(tensor: Tensor) -> Tensor:
     return tensor.double().square().mean().sqrt()
 
