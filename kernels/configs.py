@@ -119,6 +119,14 @@ def decode_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     return KernelConfig(rows, 64, 4, 3), KernelConfig(rows, 64, 4, 2), KernelConfig(16, 16, 4, 1)
 
 
+def decode_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
+    """Shared memory that the split kernel needs at most: as the forward kernel, or twice the output in
+    float32, which is more on capability 7.5, where tiles are small.
+    """
+    outputs = 2 * 4 * config.query_rows * padded_head_dim(shape.head_dim)
+    return max(shared_bytes(config, shape), outputs + _BARRIER_BYTES)
+
+
 def unsplit_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     """Configurations of the unsplit decode: the rows are the queries of one head. A program has an SM to
     itself, so its tiles are large.

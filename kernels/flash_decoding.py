@@ -18,6 +18,7 @@ from kernels.configs import (
     check_fits,
     choose_config,
     decode_configs,
+    decode_shared_bytes,
     unsplit_configs,
 )
 from kernels.events import check_events, note_end, note_start
@@ -162,7 +163,7 @@ def flash_decoding(
     """
     problem = pose(q, k, v, causal=causal, window=window, scale=scale)
     shape, limits = problem.shape, problem.limits
-    config = config or choose_config(shape, limits, decode_configs(shape))
+    config = config or choose_config(shape, limits, decode_configs(shape), bound=decode_shared_bytes)
     splits = choose_splits(shape, config, limits) if splits is None else splits
     if splits < 1:
         raise ValueError(f"splits must be at least 1, got {splits}")
@@ -188,7 +189,7 @@ def decode_unsplit(
     """
     problem = pose(q, k, v, causal=causal, window=window, scale=scale)
     shape = problem.shape
-    config = config or choose_config(shape, problem.limits, unsplit_configs(shape))
+    config = config or choose_config(shape, problem.limits, unsplit_configs(shape), bound=decode_shared_bytes)
     out, lse = new_output(problem)
     launch_flash_decoding(
         problem, out, lse, splits=1, keys_per_split=shape.key_len, config=config, packed=False
@@ -222,7 +223,7 @@ def launch_flash_decoding(
     `merge_events` (events.new_events) each program of the two kernels notes where and when it ran.
     """
     shape, q = problem.shape, problem.q
-    check_fits(config, shape, problem.limits)
+    check_fits(config, shape, problem.limits, bound=decode_shared_bytes)
     if splits * keys_per_split < shape.key_len:
         raise ValueError(
             f"splits x keys_per_split must cover the {shape.key_len} keys, got {splits} x {keys_per_split}"

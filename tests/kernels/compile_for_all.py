@@ -1,5 +1,6 @@
-"""Compiles the forward kernels for the capabilities of the GPU table, without a GPU; prints a JSON line for
-each: what it needs, and which of the SM's special registers a program reads to note where and when it ran.
+"""Compiles the forward and the decode kernels for the capabilities of the GPU table, without a GPU; prints a
+JSON line for each: what it needs, and which of the SM's special registers a program reads to note where and
+when it ran.
 """
 
 import json
@@ -16,6 +17,8 @@ from kernels.configs import (
     DeviceLimits,
     KernelConfig,
     choose_config,
+    decode_configs,
+    decode_shared_bytes,
     flash_v1_configs,
     flash_v1_shared_bytes,
     forward_configs,
@@ -23,6 +26,7 @@ from kernels.configs import (
     shared_bytes,
     standard_shared_bytes,
 )
+from kernels.flash_decoding import split_kernel
 from kernels.flash_v1 import flash_v1_kernel
 from kernels.flash_v2 import flash_v2_kernel
 from kernels.standard import scores_kernel, values_kernel
@@ -47,6 +51,7 @@ class Compiled:
 
 
 FLASH_V2 = Compiled(flash_v2_kernel, forward_configs, shared_bytes)
+FLASH_DECODING = Compiled(split_kernel, decode_configs, decode_shared_bytes)
 FLASH_V1 = Compiled(flash_v1_kernel, flash_v1_configs, flash_v1_shared_bytes)
 STANDARD = (
     Compiled(scores_kernel, forward_configs, standard_shared_bytes),
@@ -66,6 +71,7 @@ def constants_of(kernel, shape, config):
         "q_sign": 1,
         "events_ptr": None,
         "window": shape.window,
+        "MERGE_EARLY": False,
     }
     if shape.window is not None:
         del constants["window"]
@@ -130,6 +136,7 @@ def compile_all():
             shape = AttentionShape(1024, 1024, 128, causal=True, element_bytes=element_bytes)
             for compiled in (FLASH_V2, FLASH_V1, *STANDARD) if everything else (FLASH_V2, FLASH_V1):
                 yield compile_for(compiled, shape, limits)
+        yield compile_for(FLASH_DECODING, AttentionShape(1, 4096, 128, query_heads=8, kv_heads=2), limits)
         if capability >= FLOAT8_CAPABILITY:
             yield compile_for(FLASH_V2, AttentionShape(1024, 1024, 128, element_bytes=1), limits)
         if capability == (9, 0):
