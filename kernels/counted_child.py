@@ -15,7 +15,7 @@ import torch
 import triton
 
 from kernels.checks import limits_of
-from kernels.configs import choose_config, decode_configs
+from kernels.configs import choose_config, decode_configs, decode_shared_bytes
 from kernels.counted_cases import CASES, Case, Note
 from kernels.flash_decoding import choose_splits
 from kernels.flash_v1 import flash_v1_forward
@@ -51,7 +51,9 @@ def _splits(case: Case, inputs: Inputs) -> int:
     if case.implementation != "flash_decoding":
         return 1
     limits = limits_of(inputs.q.device)
-    return choose_splits(case.shape, choose_config(case.shape, limits, decode_configs(case.shape)), limits)
+    configs = decode_configs(case.shape)
+    config = choose_config(case.shape, limits, configs, bound=decode_shared_bytes)
+    return choose_splits(case.shape, config, limits)
 
 
 def run_case(case: Case, device: torch.device) -> Note:

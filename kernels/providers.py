@@ -18,6 +18,7 @@ from kernels.configs import (
     backward_shared_bytes,
     choose_config,
     decode_configs,
+    decode_shared_bytes,
     flash_v1_configs,
     flash_v1_shared_bytes,
     standard_shared_bytes,
@@ -102,7 +103,9 @@ def _both(inputs: Inputs) -> Prepared:
 def prepare_flash_decoding(inputs: Inputs, config: KernelConfig | None = None) -> Prepared:
     """Flash-Decoding, by default with the configuration that it would choose; always with its splits."""
     limits = limits_of(inputs.q.device)
-    config = config or choose_config(inputs.shape, limits, decode_configs(inputs.shape))
+    config = config or choose_config(
+        inputs.shape, limits, decode_configs(inputs.shape), bound=decode_shared_bytes
+    )
     splits = choose_splits(inputs.shape, config, limits)
     call = partial(flash_decoding, **_posed(inputs), splits=splits, config=config)
     return Prepared(call, OUTPUT, f"{config}, {splits} splits")
@@ -110,7 +113,7 @@ def prepare_flash_decoding(inputs: Inputs, config: KernelConfig | None = None) -
 
 def _decode_unsplit(inputs: Inputs) -> Prepared:
     limits, shape = limits_of(inputs.q.device), inputs.shape
-    config = choose_config(shape, limits, unsplit_configs(shape))
+    config = choose_config(shape, limits, unsplit_configs(shape), bound=decode_shared_bytes)
     busy = min(shape.batch * shape.query_heads, limits.sm_count)
     call = partial(decode_unsplit, **_posed(inputs), config=config)
     return Prepared(call, OUTPUT, f"{config}, at most {busy} of {limits.sm_count} SMs busy")

@@ -16,6 +16,7 @@ from kernels.configs import (
     SharedBytes,
     backward_shared_bytes,
     decode_configs,
+    decode_shared_bytes,
     shared_bytes,
 )
 from kernels.lines import to_line, write_lines
@@ -67,7 +68,7 @@ _SPACES: Mapping[str, Space] = MappingProxyType(
     }
 )
 BOUNDS: Mapping[str, SharedBytes] = MappingProxyType(
-    {"forward": shared_bytes, "backward": backward_shared_bytes, "decode": shared_bytes}
+    {"forward": shared_bytes, "backward": backward_shared_bytes, "decode": decode_shared_bytes}
 )
 _TAGS: dict[str, type] = {"environment": Environment, "candidate": Candidate}
 
