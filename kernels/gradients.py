@@ -74,11 +74,12 @@ def launch_flash_v2_backward(
     atomic: bool,
     config: KernelConfig,
     events: Tensor | None = None,
+    query_events: Tensor | None = None,
 ) -> None:
     """Runs the kernels into dq, dk and dv (any strides), which they write completely.
 
-    With `events` (events.new_events) each program of the main one, `key_gradient_kernel`, notes where and
-    when it ran.
+    With `events` and `query_events` (events.new_events) each program of the main one, `key_gradient_kernel`,
+    and of the last one, `query_gradient_kernel`, notes where and when it ran.
     """
     shape, q = problem.shape, problem.q
     sums = statistics_dtype(q.dtype)
@@ -88,7 +89,9 @@ def launch_flash_v2_backward(
     turned = turned_config(config)
     query_heads = shape.batch * shape.query_heads
     key_programs = triton.cdiv(shape.key_len, config.key_rows) * shape.batch * shape.kv_heads
+    query_programs = triton.cdiv(shape.query_len, turned.query_rows) * query_heads
     check_events(events, key_programs)
+    check_events(query_events, query_programs)
     lse = lse.contiguous()
     delta = torch.empty_like(lse)
     dq_sum = torch.empty(q.shape, dtype=sums, device=q.device) if atomic else dq
@@ -134,9 +137,10 @@ def launch_flash_v2_backward(
             **gradient_arguments,
             **tile_arguments(config),
         )
-        query_gradient_kernel[(triton.cdiv(shape.query_len, turned.query_rows) * query_heads,)](
+        query_gradient_kernel[(query_programs,)](
             dq_ptr=dq,
             dq_strides=launch_strides(dq),
+            events_ptr=query_events,
             RAGGED=shape.key_len % turned.key_rows != 0,
             **gradient_arguments,
             **tile_arguments(turned),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from kernels.events import note_end, note_start
 from kernels.primitives import add_product, head_ptr, load_tile, store_tile, sum_dtype
 from kernels.score_gradients import query_statistics, score_gradients
 from kernels.visibility import visited_key_tiles
@@ -111,6 +112,7 @@ def query_gradient_kernel(
     queries_per_kv,
     log2_scale,
     scale,
+    events_ptr,  # [programs, columns], or None: nothing is noted
     HEAD_DIM: tl.constexpr,
     COLS: tl.constexpr,
     QUERY_ROWS: tl.constexpr,
@@ -122,6 +124,7 @@ def query_gradient_kernel(
     """dQ of one query tile: scaled and rounded to its dtype; without ATOMIC also summed, key tile by key
     tile.
     """
+    note_start(events_ptr)
     query_tiles = tl.cdiv(query_len, QUERY_ROWS)
     query_tile, head = query_tiles - 1 - tl.program_id(0) % query_tiles, tl.program_id(0) // query_tiles
     batch, query_head = head // query_heads, head % query_heads
@@ -173,3 +176,4 @@ def query_gradient_kernel(
             )
     dq_ptr = head_ptr(dq_ptr, dq_strides, batch, query_head)
     store_tile(dq_ptr, dq_strides, dq_tile * scale, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS)
+    note_end(events_ptr)
