@@ -19,7 +19,11 @@ from simulator.launch import Kernel, Launch, block_count
 from simulator.problem import AttentionShape, TileShape
 from simulator.schedule import resident_per_sm
 
-MATMULS = {Kernel.V2_BACKWARD: 5}  # of a tile pair; a forward has 2
+MATMULS = {  # of a tile pair; a forward has 2
+    Kernel.V2_BACKWARD: 5,
+    Kernel.V2_KEY_GRADIENTS: 4,
+    Kernel.V2_QUERY_GRADIENTS: 3,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

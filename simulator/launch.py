@@ -29,7 +29,13 @@ class Kernel(StrEnum):
     V1_SPLIT = "v1_split"  # v1.0.9: the row blocks of a head dealt out to num_splits blocks
     V2_FORWARD = "v2_forward"  # one block per row block, batch and head
     V2_BACKWARD = "v2_backward"  # the main kernel: one block per column block, batch and head
+    V2_KEY_GRADIENTS = "v2_key_gradients"  # that grid for dK and dV alone, nothing added to dQ
+    V2_QUERY_GRADIENTS = "v2_query_gradients"  # dQ alone: one block per row block, batch and head
     FLASH_DECODING = "flash_decoding"  # one block per row block, split of the keys, batch and head
+    UNSPLIT_DECODE = "unsplit_decode"  # FasterTransformer's: one block per query head, all keys
+
+
+BY_COLUMN = (Kernel.V2_BACKWARD, Kernel.V2_KEY_GRADIENTS)  # whose blocks own keys and pass queries
 
 
 class Order(StrEnum):
@@ -99,7 +105,7 @@ def plan_launch(
     _check_grid(grid)  # before the work of that many blocks is laid out
     work = _work_of_parts(kernel, shape, tile, splits)[part_numbers(axes)]
     if resources is None:
-        needs = backward_resources if kernel is Kernel.V2_BACKWARD else forward_resources
+        needs = backward_resources if kernel in (*BY_COLUMN, Kernel.V2_QUERY_GRADIENTS) else forward_resources
         resources = needs(shape, tile)
     return Launch(kernel, grid, axes, resources, work)
 
@@ -143,9 +149,9 @@ def blocks_of_head(
             seen = range(first.start, last.stop)
             each = 1 if kernel is Kernel.V1_FORWARD else splits
             return tuple(BlockTiles(rows[part::each], seen) for part in range(each))
-        case Kernel.V2_FORWARD:
+        case Kernel.V2_FORWARD | Kernel.V2_QUERY_GRADIENTS | Kernel.UNSPLIT_DECODE:
             return tuple(BlockTiles(rows[i : i + 1], key_tile_range(shape, tile, i)) for i in rows)
-        case Kernel.V2_BACKWARD:
+        case Kernel.V2_BACKWARD | Kernel.V2_KEY_GRADIENTS:
             return tuple(BlockTiles(query_tile_range(shape, tile, j), keys[j : j + 1]) for j in keys)
         case Kernel.FLASH_DECODING:
             most = ceil(len(keys) / splits)
@@ -190,9 +196,9 @@ def _axes_and_grid(
         case Kernel.V1_SPLIT:
             require_range("splits", splits, 1, row_blocks.size)
             axes = (batch, head, Axis("split", splits))
-        case Kernel.V2_FORWARD:
+        case Kernel.V2_FORWARD | Kernel.V2_QUERY_GRADIENTS | Kernel.UNSPLIT_DECODE:
             axes = (row_blocks, batch, head)
-        case Kernel.V2_BACKWARD:
+        case Kernel.V2_BACKWARD | Kernel.V2_KEY_GRADIENTS:
             axes = (Axis("column_block", key_tile_count(shape, tile)), batch, head)
         case Kernel.FLASH_DECODING:
             _check_no_split_is_empty(key_tile_count(shape, tile), splits)
@@ -220,7 +226,7 @@ def _check_no_split_is_empty(key_tiles: int, splits: int) -> None:
 def _work_of_parts(kernel: Kernel, shape: AttentionShape, tile: TileShape, splits: int) -> np.ndarray:
     """Tile pairs of each block of a head, [parts] int."""
     blocks = blocks_of_head(kernel, shape, tile, splits=splits)
-    if kernel in (Kernel.V2_BACKWARD, Kernel.FLASH_DECODING):
+    if kernel in (*BY_COLUMN, Kernel.FLASH_DECODING):
         return np.array([len(block.query_tiles) * len(block.key_tiles) for block in blocks])
     row_work = np.array(tiles_of_work(shape, tile))
     return np.array([row_work[block.query_tiles].sum() for block in blocks])

@@ -122,3 +122,31 @@ def test_splits_of_a_decode_read_the_cache_once_between_them(splits):
     cache = 2 * 1000 * 128 * 2
     moved = hbm_bytes_of(launch, shape, tile, rereads_in_l2=True).sum()
     assert moved == cache + splits * (128 * 2 + 129 * 4)
+
+
+@pytest.mark.parametrize("rereads_in_l2", [False, True])
+def test_the_backward_without_atomic_adds_moves_all_but_them(rereads_in_l2):
+    shape, tile = AttentionShape(1000, 1000, 64, causal=True), TileShape(128, 64)
+    adding, alone = (
+        hbm_bytes_of(plan_launch(kernel, shape, tile), shape, tile, rereads_in_l2=rereads_in_l2)
+        for kernel in (Kernel.V2_BACKWARD, Kernel.V2_KEY_GRADIENTS)
+    )
+    visiting = 1000 if rereads_in_l2 else sum(1000 - 128 * (64 * column // 128) for column in range(16))
+    assert (adding - alone).sum() == pytest.approx(visiting * 64 * 4, rel=1e-12)
+
+
+def test_dq_alone_reads_do_and_d_beyond_what_a_forward_moves():
+    shape, tile = AttentionShape(1000, 1000, 64, causal=True), TileShape(128, 64)
+    forward, gradient = (
+        hbm_bytes_of(plan_launch(kernel, shape, tile), shape, tile, rereads_in_l2=False).sum()
+        for kernel in (Kernel.V2_FORWARD, Kernel.V2_QUERY_GRADIENTS)
+    )
+    assert gradient - forward == 1000 * (64 * 2 + 4)
+
+
+def test_heads_that_share_k_and_v_read_them_again_in_an_unsplit_decode():
+    shape = AttentionShape(1, 1000, 128, query_heads=8, kv_heads=2)
+    tile = TileShape(16, 128)
+    launch = plan_launch(Kernel.UNSPLIT_DECODE, shape, tile)
+    moved = hbm_bytes_of(launch, shape, tile, rereads_in_l2=False)
+    assert moved.tolist() == [2 * 1000 * 128 * 2 + 2 * 128 * 2 + 4] * 8
