@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.launch import Kernel, Launch, Order, plan_launch
-from simulator.problem import AttentionShape, TileShape, query_tile_count
+from simulator.launch import BY_COLUMN, Kernel, Launch, Order, launch_grid, plan_launch
+from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
 from simulator.schedule import Schedule, schedule_from_events
 
 RECORDED = Path(__file__).parent / "recorded" / "placements"
@@ -57,8 +57,13 @@ class LaunchFacts:
     launches: int  # how often it was launched to be recorded
     kept: tuple[int, ...]  # which of these launches the file holds, from 1
     config: str = ""
-    plain_ms: float | None = None  # median time of the call that notes nothing; V1 initialises HBM in it
+    # Median time of the call that notes nothing: V1 initialises HBM in it, a decode merges splits, and a
+    # backward has two main kernels, both of which note where one is recorded.
+    plain_ms: float | None = None
     noting_ms: float | None = None  # of the one that does, interleaved with it
+    query_len: int | None = None  # None: as many queries as keys, which `length` counts
+    kv_heads: int | None = None  # None: one for each query head
+    splits: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,8 +126,8 @@ def read_launches(path: Path) -> tuple[RecordedOn, tuple[RecordedLaunch, ...]]:
 def shape_of(facts: LaunchFacts) -> AttentionShape:
     """The problem that was solved."""
     return AttentionShape(
-        facts.length, facts.length, facts.head_dim, causal=facts.causal,
-        batch=facts.batch, query_heads=facts.heads, kv_heads=facts.heads,
+        facts.query_len or facts.length, facts.length, facts.head_dim, causal=facts.causal,
+        batch=facts.batch, query_heads=facts.heads, kv_heads=facts.kv_heads or facts.heads,
     )  # fmt: skip
 
 
@@ -130,7 +135,7 @@ def placements_of(launch: RecordedLaunch, recorded_on: RecordedOn) -> tuple[Reco
     """Each kept run of a launch, its blocks numbered as in the grid."""
     facts, shape = launch.facts, shape_of(launch.facts)
     tile = TileShape(facts.query_rows, facts.key_rows)
-    plan = plan_launch(Kernel(facts.kernel), shape, tile)
+    plan = plan_launch(Kernel(facts.kernel), shape, tile, splits=facts.splits)
     blocks = program_blocks(facts)
     by_block = np.argsort(blocks)
     return tuple(
@@ -155,22 +160,36 @@ def placements_of(launch: RecordedLaunch, recorded_on: RecordedOn) -> tuple[Reco
 
 
 def program_blocks(facts: LaunchFacts) -> np.ndarray:
-    """Which block of the grid each program is, [programs] int: primitives.program_tile on the host.
+    """Which block of the grid each program is, [programs] int: what kernels make of a program's number."""
+    shape, tile = shape_of(facts), TileShape(facts.query_rows, facts.key_rows)
+    match Kernel(facts.kernel):
+        case Kernel.V1_FORWARD:
+            return np.arange(facts.batch * facts.heads)
+        case Kernel.FLASH_DECODING as kernel:
+            # Splits count fastest in the kernel, row blocks in the grid.
+            rows, splits, heads = launch_grid(kernel, shape, tile, splits=facts.splits)
+            return np.arange(rows * splits * heads).reshape(heads, splits, rows).swapaxes(1, 2).ravel()
+        case kernel if kernel in BY_COLUMN:
+            return _tile_blocks(facts, key_tile_count(shape, tile), last_first=False)
+        case _:
+            last_first = facts.order == Order.LONGEST_FIRST
+            return _tile_blocks(facts, query_tile_count(shape, tile), last_first=last_first)
 
-    A program's head counts over the batch with heads fastest; the grid of V2 counts the batch faster.
+
+def _tile_blocks(facts: LaunchFacts, tiles_of_head: int, *, last_first: bool) -> np.ndarray:
+    """The same for one block a tile and head: primitives.program_tile on the host.
+
+    A program's head counts over the batch with heads fastest; the grid counts the batch faster.
     """
     all_heads = facts.batch * facts.heads
-    if Kernel(facts.kernel) is Kernel.V1_FORWARD:
-        return np.arange(all_heads)
-    query_tiles = query_tile_count(shape_of(facts), TileShape(facts.query_rows, facts.key_rows))
     groups = np.array_split(
         np.arange(all_heads), range(facts.heads_per_group, all_heads, facts.heads_per_group)
     )
-    tiles = np.arange(query_tiles)[:, None]
-    if facts.order == Order.LONGEST_FIRST:
+    tiles = np.arange(tiles_of_head)[:, None]
+    if last_first:
         tiles = tiles[::-1]
     batch_heads = [(group // facts.heads, group % facts.heads) for group in groups]
     blocks = np.concatenate(
-        [(tiles + query_tiles * (batch + facts.batch * head)).ravel() for batch, head in batch_heads]
+        [(tiles + tiles_of_head * (batch + facts.batch * head)).ravel() for batch, head in batch_heads]
     )
     return blocks[::-1] if facts.order == Order.REVERSED else blocks
