@@ -8,7 +8,7 @@ from streamlit.runtime import exists as served_by_streamlit
 
 from kernels.results import ratio
 from pages.shared.frame import HOME, Page, existing_pages, link_to, open_page
-from pages.shared.live_gpu.source import latest_recording
+from pages.shared.live_gpu.recordings import recordings
 from simulator.algorithms.flash_v1 import trace_flash_v1
 from simulator.algorithms.flash_v2 import trace_flash_v2
 from simulator.gpu import gpu_named
@@ -64,11 +64,12 @@ def blocks_of_v1_and_v2(page: Page) -> Fact:
 
 def speed_over_sdpa_flash(page: Page) -> Fact | None:
     """How our kernel did against SDPA flash on every problem of the recording; None where none is shipped."""
-    recording = latest_recording()
+    recording = next(iter(recordings("forward")), None)
     if recording is None:
         return None
-    flash = {result.shape: result for result in recording.results if result.implementation == "flash"}
-    ours = [result for result in recording.results if result.implementation == "flash_v2"]
+    results = [result for result in recording.results if result.dtype == "float16"]
+    flash = {result.shape: result for result in results if result.implementation == "flash"}
+    ours = [result for result in results if result.implementation == "flash_v2"]
     ratios = [ratio(result, flash[result.shape]).value for result in ours]
     lengths = [result.shape.query_len for result in ours]
     sentence = page.text(

@@ -49,6 +49,7 @@ class _Contender:
     captured: Captured | None = None
     samples_ms: list[float] = field(default_factory=list)
     host_us: list[float] = field(default_factory=list)
+    peak_bytes: int | None = None
     clocks_mhz: list[int] = field(default_factory=list)
     failure: str = ""
 
@@ -59,6 +60,19 @@ class _Contender:
                 step(session)
         except RuntimeError as error:
             self.failure = str(error).split("\n")[0]
+
+    def take_peak(self, session: Session) -> None:
+        """Learns the memory that a warm call holds at most beside what was there, outputs included (hard
+        case C50).
+        """
+        if session.device.type != "cuda":
+            return
+        torch.cuda.synchronize(session.device)
+        torch.cuda.reset_peak_memory_stats(session.device)
+        before = torch.cuda.memory_allocated(session.device)
+        self.prepared.call()
+        torch.cuda.synchronize(session.device)
+        self.peak_bytes = torch.cuda.max_memory_allocated(session.device) - before
 
     def take_probe(self, session: Session) -> None:
         """Learns how many launches fit into a sample, and whether one is too long for this run."""
@@ -110,6 +124,7 @@ class _Contender:
             sm_clock_mhz=tuple(self.clocks_mhz),
             timed_by="graph" if self.captured else "events",
             host_us=tuple(self.host_us),
+            peak_bytes=self.peak_bytes,
         )
 
 
@@ -144,6 +159,7 @@ def measure_problem(
     del references
     torch.cuda.empty_cache()
     for contender in contenders:
+        contender.attempt(contender.take_peak, session)
         contender.attempt(contender.take_probe, session)
     if any(contender.host_shows() for contender in contenders):
         for contender in contenders:

@@ -125,6 +125,7 @@ class BenchResult:
     judged: tuple[Judged, ...] = ()  # each tensor by itself
     timed_by: str = "events"  # "events" around the call, or around a CUDA "graph" of it
     host_us: tuple[float, ...] = ()  # one per round: host time of a call, the GPU held meanwhile
+    peak_bytes: int | None = None  # the most that a call held beside its inputs, as torch's allocator counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,38 @@
-"""Live GPU: our forward against the backends of SDPA, measured here in a child, or recorded on an H200."""
+"""Live GPU: our kernels against those of PyTorch, measured here in a child, or recorded on an H200."""
 
 from typing import Any
 
 import streamlit as st
 
-from pages.shared.controls import open_controls
+from pages.shared.controls import hold, open_controls
 from pages.shared.frame import ROOT, Page, open_page
 from pages.shared.live_gpu.cards import (
     card_head,
     gpu_card,
     how_it_was_measured,
     how_to_get_a_gpu,
-    problem_text,
     provenance_chip,
 )
 from pages.shared.live_gpu.gpu_here import GpuHere, find_gpu
-from pages.shared.live_gpu.panel import draw_run, draw_settings, poll_interval_s, the_desk
+from pages.shared.live_gpu.panel import draw_run, poll_interval_s, the_desk
 from pages.shared.live_gpu.run import command_is_replaced
-from pages.shared.live_gpu.settings import Settings, lengths, resolve, shown_length
+from pages.shared.live_gpu.settings import Settings, resolve, shown_length, views
 from pages.shared.live_gpu.source import Shown, choose_source
+from pages.shared.live_gpu.strip import draw_settings
 from pages.shared.live_gpu.table import verdict_table
+from pages.shared.live_gpu.views import Look, draw_view
 from viz.speed import format_length
-from viz.timing import throughput_figure, time_figure
 
 STYLE = ROOT / "pages" / "shared" / "live_gpu" / "live_gpu.css"
+NAME = "live_gpu"
 
 
 def draw_page() -> None:
-    page = open_page("live_gpu")
+    page = open_page(NAME)
     st.html(f"<style>{STYLE.read_text(encoding='utf-8')}</style>")
     page.title("live.title", "live.lead")
     controls = open_controls(page, Settings, resolve=resolve)
-    draw_settings(page, controls)
+    draw_settings(controls)
     polled = st.fragment(draw_measurements, run_every=poll_interval_s(the_desk()))
     polled(page, controls.settings)
 
@@ -58,34 +59,35 @@ def gpu_of_this_server() -> GpuHere | None:
 
 
 def draw_results(page: Page, shown: Shown) -> None:
-    text, axis = page.text, lengths(shown.settings)
-    chip, problem = provenance_chip(shown, text), problem_text(shown.settings, text)
-    age = "stale" if shown.stale else "fresh"
-    speeds, verdicts = card_pair(f"throughput-{age}", f"verdicts-{age}")
-    with speeds:
-        st.html(card_head(text("live.throughput.title"), problem, chip))
-        draw_chart(throughput_figure(shown.results, lengths=axis, theme=page.theme, text=text), "throughput")
-        st.html(f'<p class="fa-note">{text("live.chart.note")}</p>')
-    with verdicts:
+    text, age = page.text, "stale" if shown.stale else "fresh"
+    picture, verdicts = st.columns([13, 12], gap="xsmall")
+    with card(picture, f"view-{age}"):
+        choose_view(page, shown.settings)
+        draw_view(Look(page, shown, image="svg"))
+    with card(verdicts, f"verdicts-{age}"):
         title = text("live.table.title", length=format_length(shown_length(shown.settings)))
+        chip = provenance_chip(shown, text)
         st.html(card_head(title, text("live.table.lead"), chip) + verdict_table(shown, text))
-    times, method = card_pair(f"time-{age}", f"method-{age}")
-    with times:
-        st.html(card_head(text("live.time.title"), problem, chip))
-        draw_chart(time_figure(shown.results, lengths=axis, theme=page.theme, text=text, height=330), "time")
-    with method:
+    with card(st.container(), f"method-{age}"):
         st.html(how_it_was_measured(shown, text))
 
 
-def card_pair(left: str, right: str) -> list[Any]:
-    return [
-        column.container(border=True, height="stretch", key=f"fa-live-{name}")
-        for column, name in zip(st.columns([13, 12], gap="xsmall"), (left, right), strict=True)
-    ]
+def choose_view(page: Page, settings: Settings) -> None:
+    """The choice of what the card shows, in the page's address."""
+    key, names = f"{NAME}.view", {view: page.text(f"live.view.{view}") for view in views(settings.direction)}
+    st.session_state[key] = settings.view
+    st.segmented_control(
+        page.text("live.control.view"),
+        list(names),
+        format_func=names.__getitem__,
+        key=key,
+        on_change=lambda: hold(NAME, "view", st.session_state[key] or settings.view),
+        label_visibility="collapsed",
+    )
 
 
-def draw_chart(figure: Any, name: str) -> None:
-    st.plotly_chart(figure, theme=None, config={"displayModeBar": False}, key=f"live_gpu.{name}")
+def card(place: Any, name: str) -> Any:
+    return place.container(border=True, height="stretch", key=f"fa-live-{name}")
 
 
 draw_page()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from viz.line_names import spread_apart
 from viz.speed import format_length
 from viz.theme import FONT, Theme
-from viz.timing import spread_apart
 
 NAMES_PX, TOP_PX, BOTTOM_PX = 92, 34, 44
 ROW_PX = 14  # between two rows of text

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernels.results import BenchResult, median_ms, spread_ms, tflops
+from kernels.results import BenchResult, kv_gb_per_s, median_ms, spread_ms, tflops
+from viz.record_words import config_text, reason_text
+from viz.text import Text
 from viz.theme import Theme
-from viz.units import format_seconds
-
-Text = Callable[..., str]  # the catalogue: text(key, **values) gives a sentence
+from viz.units import format_seconds, format_traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +19,30 @@ class SeriesStyle:
     symbol: str  # Plotly's name of the marker
 
 
+def _ours(symbol: str) -> SeriesStyle:
+    return SeriesStyle(ours=True, symbol=symbol)
+
+
+def _theirs(symbol: str) -> SeriesStyle:
+    return SeriesStyle(ours=False, symbol=symbol)
+
+
 _STYLES = {
-    "flash_v2": SeriesStyle(ours=True, symbol="circle"),
-    "cudnn": SeriesStyle(ours=False, symbol="square"),
-    "flash": SeriesStyle(ours=False, symbol="triangle-up"),
-    "efficient": SeriesStyle(ours=False, symbol="square-open"),
-    "math": SeriesStyle(ours=False, symbol="x-thin"),
+    "flash_v2": _ours("circle"),
+    "flash_v1": _ours("circle-open"),
+    "standard": _ours("line-ew"),
+    "flash_v2_atomic": _ours("circle-open"),
+    "flash_decoding": _ours("circle"),
+    "decode_unsplit": _ours("circle-open"),
+    "cudnn": _theirs("square"),
+    "flash": _theirs("triangle-up"),
+    "efficient": _theirs("square-open"),
+    "math": _theirs("x-thin"),
+    "flash_attn": _theirs("triangle-up-open"),
+    "flex": _theirs("diamond-open"),
+    "read_only": _theirs("line-ew"),
 }
-_UNKNOWN = SeriesStyle(ours=False, symbol="diamond")
+_UNKNOWN = _theirs("diamond")
 
 
 def style_of(implementation: str) -> SeriesStyle:
@@ -95,7 +110,7 @@ def verdict_text(result: BenchResult, text: Text) -> str:
     if verdict is None:
         return text("live.verdict.unchecked")
     if not verdict.correct:
-        return text("live.verdict.wrong_because", reason=verdict.reason)
+        return text("live.verdict.wrong_because", reason=reason_text(verdict.reason, text))
     if verdict.error is None or verdict.yardstick is None:
         return text("live.verdict.correct")
     error, yardstick = format_error(verdict.error), format_error(verdict.yardstick)
@@ -111,17 +126,29 @@ def clocks_text(clocks_mhz: tuple[int, ...], text: Text) -> str:
 
 def describe(result: BenchResult, text: Text) -> list[str]:
     """Everything known of a result that has a speed, line by line."""
-    shape, rounds, repetitions = result.shape, len(result.samples_ms), result.repetitions
+    rounds, repetitions = len(result.samples_ms), result.repetitions
     low_ms, high_ms = map(format_ms, spread_ms(result))
     low, high = map(format_tflops, tflops_bounds(result))
     lines = [
-        f"{series_name(result, text)} · N = {format_length(shape.query_len)}",
+        f"{series_name(result, text)} · N = {format_length(result.shape.key_len)}",
         f"{format_tflops(tflops(result))} TFLOP/s ({low}–{high})",
+        f"{kv_gb_per_s(result):,.0f} GB/s" if result.direction == "decode" else "",
         f"{format_ms(median_ms(result))} ({low_ms}–{high_ms})",
         text("live.hover.rounds", rounds=rounds, repetitions=repetitions),
-        text("live.hover.shape", batch=shape.batch, heads=shape.query_heads, head_dim=shape.head_dim),
+        text("live.hover.graph") if result.timed_by == "graph" else "",
+        shape_text(result, text),
         verdict_text(result, text),
         clocks_text(result.sm_clock_mhz, text),
-        text("live.hover.config", config=result.config) if result.config else "",
+        text("live.hover.config", config=config_text(result.config, text)) if result.config else "",
+        text("live.hover.peak", bytes=format_traffic(result.peak_bytes)) if result.peak_bytes else "",
     ]
     return [line for line in lines if line]
+
+
+def shape_text(result: BenchResult, text: Text) -> str:
+    """Batch, heads and head dim, in words."""
+    shape = result.shape
+    values = {"batch": shape.batch, "heads": shape.query_heads, "head_dim": shape.head_dim}
+    if shape.kv_heads == shape.query_heads:
+        return text("live.hover.shape", **values)
+    return text("live.hover.shape_shared", **values, kv_heads=shape.kv_heads)

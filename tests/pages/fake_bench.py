@@ -6,13 +6,15 @@ With `--hold FILE` it stops after its third result and waits until FILE is there
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from kernels.plan import plan_of  # noqa: E402
 from kernels.results import (  # noqa: E402
-    IMPLEMENTATIONS,
+    OFFERED,
     BenchResult,
     Environment,
     Progress,
@@ -32,19 +34,15 @@ def say(record: Record) -> None:
     print(json_line(record), flush=True)
 
 
-def measured(name: str, length: int, head_dim: int, *, causal: bool) -> BenchResult:
+def measured(name: str, shape: AttentionShape, direction: str = "forward") -> BenchResult:
     """V2 is exactly twice as fast as SDPA flash; the others spread by 20 %; math does not fit from 4k on."""
-    shape = AttentionShape(length, length, head_dim, causal=causal, query_heads=2, kv_heads=2)
-    blank = BenchResult("fake", name, IMPLEMENTATIONS[name], shape, "float16")
-    if name == "math" and length >= 4096:
-        return BenchResult("fake", name, IMPLEMENTATIONS[name], shape, "float16", unavailable=OUT_OF_MEMORY)
-    ms, spread = MS[name] * (length / 1024) ** 2, 1.0 if name in ("flash_v2", "flash") else 1.2
-    return BenchResult(
-        run=blank.run,
-        implementation=name,
-        label=blank.label,
-        shape=shape,
-        dtype="float16",
+    blank = BenchResult("fake", name, OFFERED[direction][name], shape, "float16", direction)
+    if name == "math" and shape.key_len >= 4096:
+        return replace(blank, unavailable=OUT_OF_MEMORY)
+    ms = MS.get(name, 3.0) * (shape.key_len / 1024) ** 2
+    spread = 1.0 if name in ("flash_v2", "flash") else 1.2
+    return replace(
+        blank,
         samples_ms=(ms, ms * spread, ms / spread),
         repetitions=10,
         verdict=Verdict(correct=True, error=2.6e-4, yardstick=5.2e-4),
@@ -53,11 +51,9 @@ def measured(name: str, length: int, head_dim: int, *, causal: bool) -> BenchRes
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for option in ("--lengths", "--head-dims", "--implementations"):
-        parser.add_argument(option, required=True)
-    parser.add_argument("--causal", choices=("yes", "no"), required=True)
     parser.add_argument("--hold", type=Path)
-    asked = parser.parse_args()
+    asked, rest = parser.parse_known_args()
+    plan = plan_of(rest)
     say(
         Environment(
             run="fake", gpu=GPU, capability="9.0", sm_count=1, memory_bytes=2**30, driver="0", torch="0",
@@ -65,14 +61,13 @@ def main() -> None:
             command="fake_bench", commit="", timing="made up", clocks="",
         )
     )  # fmt: skip
-    causal, head_dim = asked.causal == "yes", int(asked.head_dims)
-    names = asked.implementations.split(",")
-    points = [(name, int(length)) for length in asked.lengths.split(",") for name in names]
-    for done, (name, length) in enumerate(points):
-        say(Progress(done, len(points), f"{name} {length} x {length} d{head_dim}, round 1 of 3"))
+    points = [(name, shape) for shape in plan.shapes for name in plan.implementations]
+    for done, (name, shape) in enumerate(points):
+        size = f"{shape.query_len} x {shape.key_len} d{shape.head_dim}"
+        say(Progress(done, len(points), f"{name} {plan.direction} {size}, round 1 of 3"))
         while asked.hold and done == HELD_AFTER and not asked.hold.exists():
             time.sleep(0.02)
-        say(measured(name, length, head_dim, causal=causal))
+        say(measured(name, shape, plan.direction))
 
 
 if __name__ == "__main__":

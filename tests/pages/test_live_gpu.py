@@ -3,20 +3,33 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from kernels.results import IMPLEMENTATIONS, Environment, Recording, read, write
+from kernels.plan import plan_of
+from kernels.results import IMPLEMENTATIONS, OFFERED, ON_REQUEST, Environment, Recording, read, write
 from pages.shared.catalogue import translate
 from pages.shared.frame import ROOT
-from pages.shared.live_gpu import settings, source
+from pages.shared.live_gpu import recordings
 from pages.shared.live_gpu.panel import the_desk
+from pages.shared.live_gpu.problems import arguments, select, shape_at
 from pages.shared.live_gpu.run import COMMAND_VARIABLE, BenchRun, Outcome
-from pages.shared.live_gpu.settings import Settings, arguments, resolve, select
+from pages.shared.live_gpu.settings import (
+    DIRECTIONS,
+    VIEWS,
+    Settings,
+    implementations,
+    lengths,
+    offered,
+    resolve,
+    views,
+)
 from pages.shared.live_gpu.source import choose_source
 from tests.pages import fake_bench
 
@@ -46,6 +59,10 @@ def open_live(**parameters: str) -> AppTest:
 def html_of(app: AppTest) -> str:
     bodies = (element.proto.body for element in app.get("html"))
     return "\n".join(body for body in bodies if not body.startswith("<style>"))
+
+
+def labelled(widgets: Iterable[Any], label: str) -> Any:
+    return next(widget for widget in widgets if widget.label == label)
 
 
 def current_run() -> BenchRun:
@@ -88,13 +105,13 @@ def test_changing_a_widget_neither_restarts_nor_harms_the_run_and_marks_it_stale
     app.button(key="live_gpu.start").click().run()
     held()
     run = current_run()
-    app.toggle(key="live_gpu.causal").set_value(False).run()
+    labelled(app.toggle, "Causal").set_value(False).run()
     assert not app.exception
     assert current_run() is run
     assert run.state().outcome is Outcome.RUNNING
     assert len(run.state().results) == fake_bench.HELD_AFTER
-    assert "stale: run with causal, d = 128, N = 1k–16k" in html_of(app)
-    app.toggle(key="live_gpu.causal").set_value(True).run()
+    assert "stale: run with forward, causal, d = 128, fp16, N = 1k–16k" in html_of(app)
+    labelled(app.toggle, "Causal").set_value(True).run()
     assert "stale" not in html_of(app)
 
 
@@ -102,7 +119,7 @@ def test_looking_at_another_length_does_not_make_a_run_stale(gate: Path) -> None
     app = open_live()
     app.button(key="live_gpu.start").click().run()
     held()
-    app.selectbox(key="live_gpu.shown_length").set_value("1024").run()
+    labelled(app.selectbox, "Table at N").set_value("1024").run()
     assert "At N = 1k" in html_of(app)
     assert "stale" not in html_of(app)
 
@@ -181,12 +198,16 @@ def test_without_a_gpu_a_sentence_stands_where_the_run_controls_would(
         ({"d": "abc"}, "d must be one of 64, 128, got abc; 128 is shown instead."),
         (
             {"n": "-5"},
-            "n must be one of longest, 1024, 2048, 4096, 8192, 16384, got -5; longest is",
+            "n must be one of longest, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072,",
         ),
         ({"from": "8192", "to": "2048"}, "from must be at most to (2048), got 8192; 2048 is shown instead."),
         (
             {"to": "2048", "n": "16384"},
             "n must lie between from (1024) and to (2048), got 16384; the longest is shown instead.",
+        ),
+        (
+            {"direction": "decode", "heads": "30", "kv_heads": "8"},
+            "kv_heads must divide heads (30), got 8; 6 is shown instead.",
         ),
         (dict.fromkeys(IMPLEMENTATIONS, "0"), "At least one implementation must be chosen"),
     ],
@@ -197,46 +218,60 @@ def test_a_bad_address_is_a_sentence_and_the_nearest_valid_page(
     assert sentence in html_of(open_live(**parameters))
 
 
-def test_the_arguments_are_those_the_bench_takes_and_describe_what_is_selected() -> None:
-    settings = Settings(head_dim="64", causal=False, longest="2048", math=False)
-    program = (
-        "import sys; from kernels.plan import plan_of; plan = plan_of(sys.argv[1:]);"
-        "print([(s.query_len, s.head_dim, s.causal) for s in plan.shapes], plan.dtype, plan.implementations)"
-    )
-    command = [sys.executable, "-c", program, *arguments(settings)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    names = tuple(name for name in IMPLEMENTATIONS if name != "math")
-    assert said.strip() == f"{[(1024, 64, False), (2048, 64, False)]} float16 {names}"
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(head_dim="64", causal=False, longest="2048", math=False),
+        Settings(direction="backward", dtype="bfloat16"),
+        Settings(direction="both", size="own", batch=3, heads=12, kv_heads=4),
+        Settings(direction="decode", kv_heads=8, causal=True),
+        Settings(flash_v1=True, standard=True, dtype="float32", shortest="4096", longest="4096"),
+    ],
+)
+def test_the_bench_poses_the_problems_that_the_page_selects(settings: Settings) -> None:
+    plan = plan_of(arguments(settings))
+    assert list(plan.shapes) == [shape_at(settings, length) for length in lengths(settings)]
+    assert (plan.direction, plan.dtype) == (settings.direction, settings.dtype)
+    assert list(plan.implementations) == implementations(settings)
 
 
 def test_a_recording_is_filtered_by_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = Settings(head_dim="64", causal=True, longest="1024", cudnn=False)
     results = tuple(
-        fake_bench.measured(name, length, head_dim, causal=causal)
+        fake_bench.measured(name, shape_at(replace(asked, head_dim=head_dim, causal=causal), length))
         for name in IMPLEMENTATIONS
         for length in (1024, 2048)
-        for head_dim in (64, 128)
+        for head_dim in ("64", "128")
         for causal in (False, True)
     )
-    environment = Environment(
-        **{name: "" for name, kind in Environment.__annotations__.items() if kind == "str"},
-        sm_count=1,
-        memory_bytes=1,
-    )
-    write(Recording(environment, results), tmp_path / "forward_x.jsonl")
-    assert read(tmp_path / "forward_x.jsonl").results == results
-    monkeypatch.setattr(source, "RECORDED", tmp_path)
-    source.latest_recording.cache_clear()
+    blank = {name: "" for name, kind in Environment.__annotations__.items() if kind == "str"}
+    for day, kept in (("2000-01-01", results), ("2000-01-02", results[:1]), ("2000-01-03", ())):
+        environment = Environment(**{**blank, "date": day}, sm_count=1, memory_bytes=1)
+        write(Recording(environment, kept), tmp_path / f"forward_{day}.jsonl")
+    assert read(tmp_path / "forward_2000-01-01.jsonl").results == results
+    monkeypatch.setattr(recordings, "RECORDED", tmp_path)
+    recordings.recordings.cache_clear()
     try:
-        settings = Settings(head_dim="64", causal=True, longest="1024", cudnn=False)
-        shown = choose_source(None, settings)
+        shown = choose_source(None, asked)
     finally:
-        source.latest_recording.cache_clear()
+        recordings.recordings.cache_clear()
     assert not shown.live
+    assert shown.environment is not None
+    assert shown.environment.date == "2000-01-01"  # the newest that holds any of what is asked for
     assert {each.implementation for each in shown.results} == set(IMPLEMENTATIONS) - {"cudnn"}
-    assert {(s.query_len, s.head_dim, s.causal) for s in (each.shape for each in shown.results)} == {
-        (1024, 64, True)
-    }
-    assert select(results, settings) == shown.results
+    assert {each.shape for each in shown.results} == {shape_at(asked, 1024)}
+    assert select(results, asked) == shown.results
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_view_of_every_direction_is_drawn_in_both_languages(
+    gate: Path, direction: str, view: str
+) -> None:
+    language = "zh" if view in ("table", "time") else "en"
+    app = open_live(direction=direction, view=view, lang=language)
+    shown = view if view in views(direction) else views(direction)[0]
+    assert translate(language, f"live.view.{shown}.title") in html_of(app)
 
 
 def test_the_page_imports_neither_torch_nor_triton() -> None:
@@ -250,6 +285,8 @@ def test_the_page_imports_neither_torch_nor_triton() -> None:
     assert said.stdout.strip() == "[]", said.stderr
 
 
-def test_each_implementation_of_the_bench_has_a_switch() -> None:
-    assert settings.implementations(Settings()) == list(IMPLEMENTATIONS)
+def test_each_rival_of_the_bench_has_a_switch_that_is_on() -> None:
+    assert implementations(Settings()) == list(IMPLEMENTATIONS)
+    for direction in DIRECTIONS:
+        assert set(offered(direction)) >= set(OFFERED[direction]) - set(ON_REQUEST)
     assert resolve(Settings()) == (Settings(), [])

@@ -3,11 +3,15 @@
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
+import plotly.graph_objects as go
 import pytest
 
 from kernels.results import BenchResult, Verdict, median_ms, spread_ms, tflops
 from simulator.problem import AttentionShape
+from viz.line_names import LABEL_GAP_PX
+from viz.quantity import THROUGHPUT, TIME, Quantity, speed_up_over
 from viz.speed import (
     colour_of,
     describe,
@@ -19,7 +23,7 @@ from viz.speed import (
     tflops_bounds,
 )
 from viz.theme import DARK, LIGHT
-from viz.timing import LABEL_GAP_PX, spread_apart, throughput_figure, time_figure
+from viz.timing import against_length, memory_figure
 
 LENGTHS = [1024, 2048, 4096]
 CORRECT = Verdict(correct=True, error=2.6e-4, yardstick=5.2e-4)
@@ -50,26 +54,62 @@ RESULTS = [
     for name, ms in (("flash_v2", 0.1), ("flash", 0.15), ("math", 3.0))
     for length in LENGTHS
 ]
-FIGURES = {throughput_figure: (tflops, tflops_bounds), time_figure: (median_ms, spread_ms)}
+QUANTITIES = [THROUGHPUT, TIME, speed_up_over("flash", RESULTS, "x")]
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_every_result_is_one_point_at_its_length_and_median(draw):
-    figure = draw(RESULTS, lengths=LENGTHS, theme=LIGHT, text=say)
-    value, _ = FIGURES[draw]
-    points = {(trace.name, x, y) for trace in figure.data for x, y in zip(trace.x, trace.y, strict=True)}
+def draw(results: list[BenchResult], quantity: Quantity = THROUGHPUT, **options: Any) -> go.Figure:
+    return against_length(results, quantity, **{"lengths": LENGTHS, "theme": LIGHT, "text": say, **options})
+
+
+def lines_of(figure: go.Figure) -> list[go.Scatter]:
+    return [trace for trace in figure.data if trace.mode == "lines+markers"]
+
+
+def bands_of(figure: go.Figure) -> list[go.Scatter]:
+    return [trace for trace in figure.data if trace.fill]
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_every_result_is_one_point_at_its_length_and_median(quantity):
+    lines = lines_of(draw(RESULTS, quantity))
+    points = {(line.name, x, y) for line in lines for x, y in zip(line.x, line.y, strict=True)}
     assert points == {
-        (f"live.name.{each.implementation}", each.shape.query_len, value(each)) for each in RESULTS
+        (f"live.name.{each.implementation}", each.shape.query_len, quantity.value(each)) for each in RESULTS
     }
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_whiskers_end_on_the_lowest_and_the_highest_round(draw):
-    one = RESULTS[0]
-    (trace,) = draw([one], lengths=LENGTHS, theme=LIGHT, text=say).data
-    low, high = FIGURES[draw][1](one)
-    assert trace.y[0] + trace.error_y.array[0] == pytest.approx(high, rel=1e-12)
-    assert trace.y[0] - trace.error_y.arrayminus[0] == pytest.approx(low, rel=1e-12)
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_a_band_reaches_from_the_lowest_to_the_highest_round(quantity):
+    band = bands_of(draw(RESULTS[:3], quantity))[0]
+    edges = list(zip(band.x, band.y, strict=True))
+    for each in RESULTS[:3]:
+        low, high = quantity.range_of(each)
+        assert low < quantity.value(each) < high or quantity.value(each) in (low, high)
+        assert {(each.shape.key_len, low), (each.shape.key_len, high)} <= set(edges)
+
+
+def test_a_time_band_is_the_fastest_and_the_slowest_round():
+    assert TIME.range_of(RESULTS[0]) == spread_ms(RESULTS[0])
+    assert (TIME.value(RESULTS[0]), THROUGHPUT.value(RESULTS[0])) == (
+        median_ms(RESULTS[0]),
+        tflops(RESULTS[0]),
+    )
+
+
+def test_a_speed_up_is_the_ratio_to_the_baseline_at_the_same_length():
+    quantity = speed_up_over("flash", RESULTS, "x")
+    ours = [each for each in RESULTS if each.implementation == "flash_v2"]
+    assert [quantity.value(each) for each in ours] == pytest.approx([1.5, 1.5, 1.5])
+    low, high = quantity.range_of(ours[0])
+    assert (low, high) == pytest.approx((1.5 * 0.9 / 1.1, 1.5 * 1.1 / 0.9))
+
+
+def test_without_its_baseline_a_speed_up_has_no_point():
+    alone = [each for each in RESULTS if each.implementation != "flash"]
+    other_run = [replace(each, run="another") for each in RESULTS if each.implementation == "flash"]
+    quantity = speed_up_over("flash", [*alone, *other_run], "x")
+    assert not any(quantity.knows(each) for each in alone)
+    assert lines_of(draw(alone, quantity)) == []
 
 
 def test_the_slowest_round_is_the_lowest_throughput():
@@ -78,12 +118,12 @@ def test_the_slowest_round_is_the_lowest_throughput():
     assert (low, high) == pytest.approx((tflops(slowest), tflops(fastest)), rel=1e-12)
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_a_wrong_result_has_no_point_and_a_mark_that_names_it(draw):
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_a_wrong_result_has_no_point_and_a_mark_that_names_it(quantity):
     wrong = result("flash", 2048, 0.01, verdict=WRONG)
     others = [each for each in RESULTS if (each.implementation, each.shape.query_len) != ("flash", 2048)]
-    figure = draw([*others, wrong], lengths=LENGTHS, theme=LIGHT, text=say)
-    (line,) = [trace for trace in figure.data if trace.name == "live.name.flash"]
+    figure = draw([*others, wrong], quantity)
+    (line,) = [trace for trace in lines_of(figure) if trace.name == "live.name.flash"]
     assert dict(zip(line.x, line.y, strict=True))[2048] is None
     assert not line.connectgaps
     marks = [note for note in figure.layout.annotations if note.font.color == LIGHT.failed]
@@ -93,20 +133,20 @@ def test_a_wrong_result_has_no_point_and_a_mark_that_names_it(draw):
     assert WRONG.reason in mark.hovertext
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_one_that_is_wrong_everywhere_has_no_line_and_does_not_stretch_the_axis(draw):
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_one_that_is_wrong_everywhere_has_no_line_and_does_not_stretch_the_axis(quantity):
     wrong = [result("math", length, 1e-6, verdict=WRONG) for length in LENGTHS]
     right = [each for each in RESULTS if each.implementation != "math"]
-    figure = draw([*right, *wrong], lengths=LENGTHS, theme=LIGHT, text=say)
-    assert {trace.name for trace in figure.data} == {"live.name.flash_v2", "live.name.flash"}
-    assert figure.layout.yaxis.range == draw(right, lengths=LENGTHS, theme=LIGHT, text=say).layout.yaxis.range
+    figure = draw([*right, *wrong], quantity)
+    assert {trace.name for trace in lines_of(figure)} == {"live.name.flash_v2", "live.name.flash"}
+    assert figure.layout.yaxis.range == draw(right, quantity).layout.yaxis.range
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_an_unavailable_result_has_no_point_and_its_line_says_where_it_ends(draw):
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_an_unavailable_result_has_no_point_and_its_line_says_where_it_ends(quantity):
     gone = result("math", 4096, 1.0, samples_ms=(), verdict=None, unavailable="out of memory")
-    figure = draw([*RESULTS[:-1], gone], lengths=LENGTHS, theme=LIGHT, text=say)
-    (line,) = [trace for trace in figure.data if trace.name == "live.name.math"]
+    figure = draw([*RESULTS[:-1], gone], quantity)
+    (line,) = [trace for trace in lines_of(figure) if trace.name == "live.name.math"]
     assert list(line.x) == [1024, 2048]
     assert "live.name.math live.chart.to 2k" in [note.text for note in figure.layout.annotations]
 
@@ -117,9 +157,9 @@ def test_a_result_that_was_never_checked_is_shown_as_unchecked():
     assert "live.verdict.unchecked" in describe(unchecked, say)
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_ours_is_ink_and_heavy_on_top_and_the_others_are_grey_and_thin(draw):
-    traces = draw(RESULTS, lengths=LENGTHS, theme=DARK, text=say).data
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_ours_is_ink_and_heavy_on_top_and_the_others_are_grey_and_thin(quantity):
+    traces = lines_of(draw(RESULTS, quantity, theme=DARK))
     assert [(trace.line.color, trace.line.width) for trace in traces] == [
         (DARK.other_series, 1.5),
         (DARK.other_series, 1.5),
@@ -130,11 +170,11 @@ def test_ours_is_ink_and_heavy_on_top_and_the_others_are_grey_and_thin(draw):
     assert colour_of("somebody's", DARK) == DARK.other_series
 
 
-@pytest.mark.parametrize("draw", FIGURES)
+@pytest.mark.parametrize("quantity", QUANTITIES)
 @pytest.mark.parametrize("height", [240, 380])
-def test_every_line_is_named_once_and_no_name_covers_another(draw, height):
+def test_every_line_is_named_once_and_no_name_covers_another(quantity, height):
     alike = [result(name, 4096, 1.0 + 1e-4 * i) for i, name in enumerate(("flash_v2", "cudnn", "flash", "x"))]
-    figure = draw(alike, lengths=LENGTHS, theme=LIGHT, text=say, height=height)
+    figure = draw(alike, quantity, height=height)
     assert not figure.layout.showlegend
     bottom, top = figure.layout.yaxis.range
     plot_px = height - figure.layout.margin.t - figure.layout.margin.b
@@ -149,44 +189,42 @@ def test_every_line_is_named_once_and_no_name_covers_another(draw, height):
     assert min(b - a for a, b in itertools.pairwise(placed)) >= LABEL_GAP_PX * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_the_length_axis_is_what_was_asked_for_whatever_has_been_measured(draw):
-    figure = draw(RESULTS[:1], lengths=LENGTHS, theme=LIGHT, text=say)
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_the_length_axis_is_what_was_asked_for_whatever_has_been_measured(quantity):
+    figure = draw(RESULTS[:1], quantity)
     assert list(figure.layout.xaxis.tickvals) == LENGTHS
     assert list(figure.layout.xaxis.ticktext) == ["1k", "2k", "4k"]
-    assert (
-        figure.layout.xaxis.range == draw(RESULTS, lengths=LENGTHS, theme=LIGHT, text=say).layout.xaxis.range
-    )
+    assert figure.layout.xaxis.range == draw(RESULTS, quantity).layout.xaxis.range
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_a_result_of_another_length_is_left_out(draw):
-    figure = draw([*RESULTS, result("flash", 512, 1.0)], lengths=LENGTHS, theme=LIGHT, text=say)
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_a_result_of_another_length_is_left_out(quantity):
+    figure = draw([*RESULTS, result("flash", 512, 1.0)], quantity)
     assert all(512 not in trace.x for trace in figure.data)
 
 
-@pytest.mark.parametrize("draw", FIGURES)
-def test_a_chart_without_results_keeps_its_axes_and_says_so(draw):
-    figure = draw([], lengths=LENGTHS, theme=LIGHT, text=say)
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_a_chart_without_results_keeps_its_axes_and_says_so(quantity):
+    figure = draw([], quantity)
     assert figure.data == ()
     assert list(figure.layout.xaxis.tickvals) == LENGTHS
     assert "live.chart.empty" in [note.text for note in figure.layout.annotations]
 
 
 def test_time_has_two_logarithmic_axes_with_ticks_inside_and_throughput_starts_at_zero():
-    layout = time_figure(RESULTS, lengths=LENGTHS, theme=LIGHT, text=say).layout
+    layout = draw(RESULTS, TIME).layout
     assert (layout.xaxis.type, layout.yaxis.type) == ("log", "log")
     bottom, top = layout.yaxis.range
     assert len(layout.yaxis.tickvals) > 1
     assert all(bottom <= math.log10(tick) <= top for tick in layout.yaxis.tickvals)
-    layout = throughput_figure(RESULTS, lengths=LENGTHS, theme=LIGHT, text=say).layout
+    layout = draw(RESULTS, THROUGHPUT).layout
     assert layout.yaxis.range[0] == 0.0
     assert layout.yaxis.range[1] >= max(tflops_bounds(each)[1] for each in RESULTS)
 
 
 def test_hovering_tells_everything_and_escapes_what_a_tool_said():
     odd = result("flash_v2", 1024, 0.5, config="64x128 <b> & 4 warps")
-    (trace,) = throughput_figure([odd], lengths=LENGTHS, theme=LIGHT, text=say).data
+    (trace,) = lines_of(draw([odd]))
     assert "64x128 &lt;b&gt; &amp; 4 warps" in trace.text[0]
     lines = describe(odd, say)
     assert "live.hover.rounds 3 50" in lines
@@ -202,15 +240,18 @@ def test_numbers_are_written_as_a_reader_expects():
     assert [format_ratio(value) for value in (1.468, 0.5171, 0.0337)] == ["1.47", "0.52", "0.034"]
 
 
-@pytest.mark.parametrize(
-    "positions", [[0.0], [5.0, 5.0], [0.0, 1.0, 2.0, 100.0], [10.0, 9.0, 50.0, 8.0], [0.0, 17.0, 34.0]]
-)
-def test_spread_apart_keeps_the_order_the_gap_and_the_mean(positions):
-    placed = spread_apart(positions, gap=17)
-    order = sorted(range(len(positions)), key=positions.__getitem__)
-    assert all(placed[b] - placed[a] >= 17 * (1 - 1e-9) for a, b in itertools.pairwise(order))
-    assert sum(placed) == pytest.approx(sum(positions))
+def test_what_an_allocator_saw_is_solid_and_what_a_formula_says_is_dashed_and_hollow():
+    seen = [replace(each, peak_bytes=1000 * each.shape.key_len) for each in RESULTS[:3]]
+    modelled = {"standard": {length: length**2 for length in LENGTHS}}
+    figure = memory_figure(seen, modelled, lengths=LENGTHS, theme=LIGHT, text=say)
+    by_formula, measured = lines_of(figure)
+    assert list(by_formula.y) == [length**2 for length in LENGTHS]
+    assert (by_formula.line.dash, measured.line.dash) == ("dash", "solid")
+    assert list(measured.y) == [1000 * length for length in LENGTHS]
 
 
-def test_spread_apart_moves_nothing_that_has_room():
-    assert spread_apart([40.0, 0.0, 20.0], gap=17) == [40.0, 0.0, 20.0]
+def test_another_machine_is_dashed_and_named():
+    figure = draw(RESULTS[:3], beside=RESULTS[3:6], beside_name="H200")
+    theirs, ours = lines_of(figure)
+    assert (theirs.name, theirs.line.dash) == ("live.name.flash · H200", "dash")
+    assert ours.line.dash == "solid"

@@ -7,9 +7,11 @@ from html import escape
 
 from kernels.results import BenchResult, Environment
 from pages.shared.live_gpu.gpu_here import GpuHere
-from pages.shared.live_gpu.settings import Settings
+from pages.shared.live_gpu.settings import Settings, has_own_size, is_decode, lengths
 from pages.shared.live_gpu.source import Shown
-from viz.speed import Text, clocks_text, format_length
+from viz.record_words import clocks_set_text, timing_text
+from viz.speed import clocks_text, format_length
+from viz.text import Text
 from viz.units import format_capacity
 
 Facts = Iterable[tuple[str, str]]  # what it is, its value
@@ -22,20 +24,37 @@ def card_head(title: str, lead: str = "", chip: str = "") -> str:
 
 def problem_text(settings: Settings, text: Text) -> str:
     """The problem in a few words: forward, causal, d = 128, fp16."""
-    mask = text("live.problem.causal" if settings.causal else "live.problem.full")
-    return text("live.problem", mask=mask, head_dim=settings.head_dim)
+    return text(
+        "live.problem",
+        direction=text(f"live.direction.{settings.direction}"),
+        mask="" if is_decode(settings) else mask_text(settings, text),
+        head_dim=settings.head_dim,
+        dtype=text(f"live.dtype.{settings.dtype}"),
+        size=_own_size(settings, text),
+    )
+
+
+def mask_text(settings: Settings, text: Text) -> str:
+    """Causal or full, with the comma before it."""
+    return text("live.problem.causal" if settings.causal else "live.problem.full")
+
+
+def _own_size(settings: Settings, text: Text) -> str:
+    if not has_own_size(settings):
+        return ""
+    return text("live.problem.size", batch=settings.batch, heads=settings.heads, kv_heads=settings.kv_heads)
 
 
 def provenance_chip(shown: Shown, text: Text) -> str:
     """Where the numbers come from, in one line; or that they answer other settings than those now chosen."""
     if shown.stale:
         asked = shown.settings
+        low, *_, high = [*lengths(asked)[:1], *lengths(asked)[-1:]]
         words = text(
             "live.chip.stale",
-            mask=text("live.problem.causal" if asked.causal else "live.problem.full"),
-            head_dim=asked.head_dim,
-            low=format_length(int(asked.shortest)),
-            high=format_length(int(asked.longest)),
+            problem=problem_text(asked, text),
+            low=format_length(low),
+            high=format_length(high),
         )
         return f'<span class="fa-chip stale">{escape(words)}</span>'
     if shown.environment is None:
@@ -82,15 +101,19 @@ def how_to_get_a_gpu(text: Text) -> str:
 
 def how_it_was_measured(shown: Shown, text: Text) -> str:
     """The method, from the record itself."""
-    facts = [(text("live.method.flop"), text("live.method.flop_rule"))]
+    rule = text(f"live.method.flop_rule.{shown.settings.direction}")
+    facts = [
+        (text("live.method.flop"), rule),
+        (text("live.method.correct"), text("live.method.correct_rule")),
+    ]
     environment = shown.environment
     if environment is not None:
         clocks = tuple(clock for result in shown.results for clock in result.sm_clock_mhz)
         run = (environment.run, environment.date, environment.commit[:12])
         facts += [
             (text("live.method.size"), _sizes(shown.results, text)),
-            (text("live.method.timing"), environment.timing),
-            (text("live.method.clocks"), environment.clocks),
+            (text("live.method.timing"), timing_text(environment.timing, text)),
+            (text("live.method.clocks"), clocks_set_text(environment.clocks, text)),
             (text("live.method.seen_clocks"), clocks_text(clocks, text)),
             (text("live.method.run"), " · ".join(filter(None, run))),
             (text("live.method.command"), environment.command),

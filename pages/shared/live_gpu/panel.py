@@ -8,24 +8,19 @@ from html import escape
 
 import streamlit as st
 
-from kernels.results import IMPLEMENTATIONS
-from pages.shared.controls import Controls
+from kernels.results import OFFERED
 from pages.shared.frame import Page
-from pages.shared.live_gpu.cards import problem_text
+from pages.shared.live_gpu.problems import arguments
 from pages.shared.live_gpu.run import BenchDesk, BenchRun, Outcome, RunState, bench_command
-from pages.shared.live_gpu.settings import (
-    LENGTHS,
-    LONGEST,
-    Settings,
-    arguments,
-    implementations,
-)
+from pages.shared.live_gpu.settings import Settings
 from viz.speed import format_length
 
 POLL_S = 1.0
 POLLED = "live_gpu.polled"  # in the session: whether a run was going when the page was drawn
 REFUSED = "live_gpu.refused"  # in the session: why Run did nothing, to be said once
-CURRENT = re.compile(r"(.+?) (\d+) x \d+ d\d+.*?(?:, round (\d+) of (\d+))?")  # as the bench says it
+CURRENT = re.compile(  # as the bench says it
+    r"(.+?) (forward|backward|both|decode) \d+ x (\d+) d\d+.*?(?:, round (\d+) of (\d+))?"
+)
 
 
 @st.cache_resource
@@ -38,25 +33,6 @@ def is_running(desk: BenchDesk) -> bool:
     """Whether a run is going."""
     run = desk.current()
     return run is not None and run.state().outcome is Outcome.RUNNING
-
-
-def draw_settings(page: Page, controls: Controls[Settings]) -> None:
-    """The strip: which problem, which implementations, which lengths, and the length of the table."""
-    chosen = len(implementations(controls.settings))
-    named = {length: format_length(int(length)) for length in LENGTHS}
-
-    with controls.strip(problem_text(controls.settings, page.text)):
-        with st.container(key="fa-control-live_gpu-implementations", width="content"):
-            st.html(f'<p class="fa-label">{escape(page.text("live.control.implementations"))}</p>')
-            with st.popover(page.text("live.control.chosen", chosen=chosen, of=len(IMPLEMENTATIONS))):
-                for name in IMPLEMENTATIONS:
-                    controls.draw(name, f"live.name.{name}")
-        controls.draw("head_dim", "live.control.head_dim")
-        controls.draw("causal", "live.control.causal")
-        controls.draw("shortest", "live.control.shortest", options=named)
-        controls.draw("longest", "live.control.longest", options=named)
-        last = {LONGEST: page.text("live.control.the_longest")}
-        controls.draw("shown_length", "live.control.shown_length", options={**last, **named})
 
 
 def poll_interval_s(desk: BenchDesk) -> float | None:
@@ -139,9 +115,9 @@ def _current(page: Page, current: str) -> str:
     known = CURRENT.fullmatch(current)
     if known is None:
         return page.text("live.run.now", current=current)
-    what, length, round_number, rounds = known.groups()
+    what, direction, length, round_number, rounds = known.groups()
     length = format_length(int(length))
-    if what not in IMPLEMENTATIONS:
+    if what not in OFFERED[direction]:
         return page.text("live.run.preparing", length=length)
     name = page.text(f"live.name.{what}")
     if round_number is None:

@@ -1,0 +1,100 @@
+"""The views of the Live GPU page: the same measurements as speed, time, ratio, memory, or one long table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.shared.frame import Page
+from pages.shared.live_gpu.cards import card_head, problem_text, provenance_chip
+from pages.shared.live_gpu.memory import modelled_bytes
+from pages.shared.live_gpu.results_table import draw_results_table
+from pages.shared.live_gpu.settings import lengths
+from pages.shared.live_gpu.source import Shown
+from pages.shared.live_gpu.table import BASELINE
+from viz.quantity import BANDWIDTH, THROUGHPUT, TIME, Quantity, speed_up_over
+from viz.timing import against_length, memory_figure
+
+HEIGHT_PX = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a view draws from."""
+
+    page: Page
+    shown: Shown
+    image: str  # "svg" or "png": what the camera of a chart saves
+
+
+def draw_view(look: Look) -> None:
+    """Draws the head of the card and the view that the settings name."""
+    text, shown, view = look.page.text, look.shown, look.shown.settings.view
+    lead = problem_text(shown.settings, text)
+    st.html(card_head(text(f"live.view.{view}.title"), lead, provenance_chip(shown, text)))
+    _DRAW[view](look)
+    st.html(f'<p class="fa-note">{text(f"live.view.{view}.note", **_names(look))}</p>')
+
+
+def draw_chart(figure: Any, look: Look, name: str) -> None:
+    """A Plotly figure whose only tool saves it as a picture, made by the browser."""
+    config = {
+        "displaylogo": False,
+        "modeBarButtons": [["toImage"]],
+        "toImageButtonOptions": {"format": look.image, "filename": f"live_gpu_{name}", "scale": 2},
+    }
+    st.plotly_chart(figure, theme=None, config=config, key=f"live_gpu.{name}")
+
+
+def _names(look: Look) -> dict[str, str]:
+    return {"baseline": look.page.text(f"live.name.{BASELINE}")}
+
+
+def _against_length(quantity: Quantity, name: str) -> Callable[[Look], None]:
+    def draw(look: Look) -> None:
+        _draw_quantity(look, quantity, name)
+
+    return draw
+
+
+def _draw_quantity(look: Look, quantity: Quantity, name: str) -> None:
+    figure = against_length(
+        look.shown.results,
+        quantity,
+        lengths=lengths(look.shown.settings),
+        theme=look.page.theme,
+        text=look.page.text,
+        height=HEIGHT_PX,
+    )
+    draw_chart(figure, look, name)
+
+
+def _draw_speed_up(look: Look) -> None:
+    unit = look.page.text("live.view.speed_up.unit", **_names(look))
+    _draw_quantity(look, speed_up_over(BASELINE, look.shown.results, unit), "speed_up")
+
+
+def _draw_memory(look: Look) -> None:
+    shown = look.shown
+    figure = memory_figure(
+        shown.results,
+        modelled_bytes(shown.settings, shown.results),
+        lengths=lengths(shown.settings),
+        theme=look.page.theme,
+        text=look.page.text,
+        height=HEIGHT_PX,
+    )
+    draw_chart(figure, look, "memory")
+
+
+_DRAW: dict[str, Callable[[Look], None]] = {
+    "throughput": _against_length(THROUGHPUT, "throughput"),
+    "bandwidth": _against_length(BANDWIDTH, "bandwidth"),
+    "time": _against_length(TIME, "time"),
+    "speed_up": _draw_speed_up,
+    "memory": _draw_memory,
+    "table": lambda look: draw_results_table(look.page, look.shown),
+}
