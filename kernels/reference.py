@@ -29,6 +29,9 @@ def plain_attention(
 ) -> tuple[Tensor, Tensor]:
     """The same in the dtype of q throughout: scores and weights are rounded to it, as unfused
     attention does. Of float8 only the inputs and the weights are, and the output is float16.
+
+    In float32 a score is summed product after product, as it is without tensor cores. A library may sum it in
+    pieces, and with few keys cuBLAS does: its scores are closer then, by the square root of how many pieces.
     """
     if q.dtype == torch.float8_e4m3fn:
         out, lse = _attention(
@@ -76,7 +79,7 @@ def summed_by_gradients(
     by more than 1, and so is each weight made from it, and an output in its own dtype, by a quarter of the
     four roundings that a verdict allows (docs/kernels.md says why a reference cannot stand in for that).
     """
-    scale = 1 / sqrt(q.shape[-1]) if scale is None else scale
+    scale = _scale_of(q, scale)
     size = _rms(lse[lse > float("-inf")]).nan_to_num().clamp(min=1.0)
     saved = _rms(out) * torch.finfo(out.dtype).eps / torch.finfo(torch.float32).eps / 4
     product = abs(scale) * _rms(dout) * q.shape[-1] * _rms(v) * size
@@ -86,7 +89,7 @@ def summed_by_gradients(
 
 def summed_by_lse(q: Tensor, k: Tensor, lse: Tensor, *, scale: float | None = None) -> Tensor:
     """Values of the size that a log-sum-exp sums, in float64: itself, and scores whose terms may cancel."""
-    scale = 1 / sqrt(q.shape[-1]) if scale is None else scale
+    scale = _scale_of(q, scale)
     return lse.double().abs() + abs(scale) * sqrt(q.shape[-1]) * _rms(q) * _rms(k)
 
 
@@ -118,7 +121,9 @@ def _attention(
         keys, values = k[b, kv_head].to(dtype), v[b, kv_head].to(dtype)
         hidden = _hidden(q, k, rows, window) if causal else None
         queries = q[b, h, rows].to(dtype)
-        out[b, h, rows], lse[b, h, rows] = _attend(queries, keys, values, hidden, scale, weights_in)
+        products = _summed_in_order(queries, keys) if dtype == torch.float32 else queries @ keys.T
+        attended = _attend(products * _scale_of(q, scale), values, hidden, weights_in)
+        out[b, h, rows], lse[b, h, rows] = attended
     return out, lse
 
 
@@ -139,7 +144,7 @@ def _gradients(
         queries, keys, values = leaves = [t.detach().to(dtype).requires_grad_() for t in rows_of]
         hidden = _hidden(q, k, rows, window) if causal else None
         with torch.enable_grad():
-            out, _ = _attend(queries, keys, values, hidden, scale)
+            out, _ = _attend(queries @ keys.T * _scale_of(q, scale), values, hidden)
         gradients = torch.autograd.grad(out, leaves, dout[b, h, rows].to(dtype))
         for whole, part in zip((dq[b, h, rows], dk[b, kv_head], dv[b, kv_head]), gradients, strict=True):
             whole += part
@@ -156,16 +161,22 @@ def _hidden(q: Tensor, k: Tensor, rows: slice, window: int | None) -> Tensor:
     return beyond if window is None else beyond | everything.tril(diagonal - window)
 
 
+def _scale_of(q: Tensor, scale: float | None) -> float:
+    return 1 / sqrt(q.shape[-1]) if scale is None else scale
+
+
+def _summed_in_order(q: Tensor, k: Tensor) -> Tensor:
+    """q kᵀ [rows, keys], each product added to those before it."""
+    scores = torch.zeros(q.shape[0], k.shape[0], dtype=q.dtype, device=q.device)
+    for queries, keys in zip(q.T, k.T, strict=True):
+        scores.addcmul_(queries[:, None], keys)
+    return scores
+
+
 def _attend(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    hidden: Tensor | None,
-    scale: float | None,
-    weights_in: torch.dtype | None = None,
+    scores: Tensor, v: Tensor, hidden: Tensor | None, weights_in: torch.dtype | None = None
 ) -> tuple[Tensor, Tensor]:
     """Output and log-sum-exp of some rows of one head, which do not see the keys that are hidden."""
-    scores = q @ k.T * (1 / sqrt(q.shape[-1]) if scale is None else scale)
     if hidden is not None:
         scores = scores.masked_fill(hidden, float("-inf"))
     lse = scores.logsumexp(dim=-1)

@@ -105,6 +105,38 @@ def test_half_precision_passed_off_as_single_is_red():
     assert not verdict_on(out, (q, k, v), causal=False).correct
 
 
+def test_a_plain_score_in_single_precision_is_summed_product_after_product():
+    """On an H200 right kernels were red at 17 keys, head dims 96 and 256: cuBLAS had summed the yardstick's
+    scores in pieces. In order, each of the small ones here is lost to the one before; in pieces most count.
+    """
+    q, k = torch.full((2, 1, 1, 1, 256), 2.0**-13)
+    q[..., 0] = k[..., 0] = 1.0
+    q[..., -1], k[..., -1] = 1.0, -1.0
+    _, lse = plain_attention(q, k, k, causal=False, scale=1.0)
+    assert lse.item() == 0.0
+    assert exact_attention(q, k, k, causal=False, scale=1.0)[1].item() == 254 * 2.0**-26
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("head_dim", [16, 96, 256])
+def test_right_arithmetic_on_a_gpu_without_tensor_cores_is_correct(head_dim, causal):
+    """Scores by one chain of fused multiply-adds, and weights by ex2.approx, wrong by up to 2^-22.5."""
+    generator = torch.Generator().manual_seed(head_dim)
+    q = torch.randn(1, 1, 1000, head_dim, generator=generator)
+    k, v = torch.randn(2, 1, 1, 17, head_dim, generator=generator)
+    scores = torch.zeros(1000, 17)
+    for column in range(head_dim):  # a product of two float32 is exact in float64
+        scores = (scores.double() + q[0, 0, :, column, None].double() * k[0, 0, :, column]).float()
+    if causal:
+        scores = scores.masked_fill(torch.ones(1000, 17).triu(17 - 1000 + 1).bool(), -math.inf)
+    largest = scores.amax(1, keepdim=True).nan_to_num(neginf=0.0)
+    error = 2**-22.5 * (2 * torch.rand(1000, 17, generator=generator, dtype=torch.float64) - 1)
+    weights = ((scores - largest) * (1 / math.sqrt(head_dim))).double().exp() * (1 + error)
+    sums = weights.float().sum(1, keepdim=True)
+    out = weights.float() @ v[0, 0] / torch.where(sums == 0, 1.0, sums)
+    assert verdict_on(out[None, None], (q, k, v), causal=causal).correct
+
+
 def test_a_reference_that_is_right_by_luck_asks_for_no_more_than_its_dtype():
     """Of two keys a plain reference in float16 was exact once in a hundred times; a rounding beside it is
     right.
@@ -118,9 +150,7 @@ def test_a_reference_that_is_right_by_luck_asks_for_no_more_than_its_dtype():
 def test_the_weights_of_float8_are_rounded_once_with_the_largest_at_256():
     """Three bits of 256 x 0.6, which is 153.6, leave 160; v is one, so the output is what was left."""
     scores = torch.tensor([math.log(1.0), math.log(0.6), math.log(1e-4)])
-    q, k = torch.ones(1, 1, 1, 1), scores.view(1, 1, 3, 1)
-    v = torch.eye(3).view(1, 1, 3, 3)
-    weights = _attend(q[0, 0], k[0, 0], v[0, 0], None, 1.0, torch.float8_e4m3fn)[0][0] * (1.6 + 1e-4)
+    weights = _attend(scores[None], torch.eye(3), None, torch.float8_e4m3fn)[0][0] * (1.6 + 1e-4)
     right = [1.0, 160 / 256, 0.025390625 / 256]  # 0.0256 is 13 x 2^-9
     assert weights.tolist() == pytest.approx(right, rel=1e-5)
 
