@@ -69,7 +69,7 @@ def attention(
     """
     if implementation not in IMPLEMENTATIONS:
         raise ValueError(f"implementation must be among {', '.join(IMPLEMENTATIONS)}, got {implementation}")
-    with_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (q, k, v))
+    with_gradient = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     if with_gradient:
         _check_differentiable(q, implementation)
     if implementation == "auto":
@@ -100,15 +100,17 @@ def _is_decode(q: Tensor, k: Tensor) -> bool:
 
 
 class _FlashV2(torch.autograd.Function):
-    """FlashAttention-2 where nothing is compiled: an operator of torch takes longer to reach its kernel."""
+    """FlashAttention-2 where nothing is compiled: an operator of torch takes longer to reach its kernel, and
+    so would a `setup_context` beside the forward.
+    """
 
     @staticmethod
     def forward(
-        q: Tensor, k: Tensor, v: Tensor, causal: bool, window: int | None, scale: float | None
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, window: int | None, scale: float | None
     ) -> tuple[Tensor, Tensor]:
-        return flash_v2_forward(q, k, v, causal=causal, window=window, scale=scale)
-
-    setup_context = staticmethod(keep_for_backward)
+        output = flash_v2_forward(q, k, v, causal=causal, window=window, scale=scale)
+        keep_for_backward(ctx, (q, k, v, causal, window, scale), output)
+        return output
 
     @staticmethod
     @once_differentiable

@@ -10,12 +10,10 @@ from math import ceil
 import torch
 from torch import Tensor
 
+from kernels.checks import Laid
 from kernels.configs import (
     KernelConfig,
-    backward_configs,
-    backward_shared_bytes,
     choose_config,
-    decode_configs,
     decode_shared_bytes,
     flash_v1_configs,
     flash_v1_shared_bytes,
@@ -23,10 +21,10 @@ from kernels.configs import (
     turned_config,
     unsplit_configs,
 )
-from kernels.flash_decoding import choose_splits, launch_flash_decoding, split_programs
+from kernels.flash_decoding import choose_splits, flash_decoding_config, launch_flash_decoding, split_programs
 from kernels.flash_v1 import launch_flash_v1
-from kernels.flash_v2 import launch_flash_v2
-from kernels.gradients import kv_heads_per_group, launch_flash_v2_backward
+from kernels.flash_v2 import flash_v2_config, launch_flash_v2
+from kernels.gradients import flash_v2_backward_config, kv_heads_per_group, launch_flash_v2_backward
 from kernels.problem import Problem, new_output, pose
 from kernels.recording_plan import Case
 from simulator.launch import BY_COLUMN, Kernel, Order
@@ -83,7 +81,7 @@ def _bind_flash_v1(problem: Problem) -> BoundLaunch:
 
 def _bind_flash_v2(problem: Problem, order: Order) -> BoundLaunch:
     shape, limits = problem.shape, problem.limits
-    config, heads = choose_config(shape, limits), shape.batch * shape.query_heads
+    config, heads = flash_v2_config(problem.layout), shape.batch * shape.query_heads
     out, lse = new_output(problem)
 
     def run(events: Tensor | None) -> None:
@@ -96,15 +94,14 @@ def _bind_flash_v2(problem: Problem, order: Order) -> BoundLaunch:
 def _bind_backward(problem: Problem, kernel: Kernel) -> BoundLaunch:
     """The whole backward, since its kernels need each other; the first and the last main one note.
 
-    Column blocks come with the tile of one number of all heads of a group; row blocks, last first, head by
-    head.
+    Blocks come with the tile of one number of all heads of a group: columns in order, rows last first.
     """
-    shape, limits = problem.shape, problem.limits
-    config = choose_config(shape, limits, backward_configs(shape), bound=backward_shared_bytes)
-    turned = turned_config(config)
+    shape = problem.shape
     out, lse = new_output(problem)
-    launch_flash_v2(problem, out, lse, config=choose_config(shape, limits))
+    launch_flash_v2(problem, out, lse, config=flash_v2_config(problem.layout))
     dout = torch.randn_like(out)
+    config = flash_v2_backward_config(problem.layout, Laid.of(dout))
+    turned = turned_config(config, shape)
     dq, dk, dv = (torch.empty_like(tensor) for tensor in (problem.q, problem.k, problem.v))
     atomic = kernel is Kernel.V2_BACKWARD
     launch = partial(
@@ -127,12 +124,13 @@ def _bind_backward(problem: Problem, kernel: Kernel) -> BoundLaunch:
         (by_row, by_column),
         turned,
         Order.LONGEST_FIRST,
+        min(heads_per_group(shape, problem.limits), shape.batch * shape.query_heads),
     )
 
 
 def _bind_decode(problem: Problem, splits: int | None) -> BoundLaunch:
     shape, limits = problem.shape, problem.limits
-    config = choose_config(shape, limits, decode_configs(shape), bound=decode_shared_bytes)
+    config = flash_decoding_config(problem.layout)
     splits = choose_splits(shape, config, limits) if splits is None else splits
     key_tiles = key_tile_count(shape, _tile(config))
     most = ceil(key_tiles / splits)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from math import e, isfinite, log2, sqrt
+from typing import NamedTuple
 
 import torch
 import triton
@@ -19,8 +20,32 @@ _SMALLEST_NORMAL = torch.finfo(torch.float32).tiny
 _LARGEST = torch.finfo(torch.float32).max
 
 
+class Laid(NamedTuple):
+    """How a tensor lies in memory, wherever it begins; named as torch names it."""
+
+    shape: torch.Size
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+    device: torch.device
+    aligned: bool  # begins at a multiple of 16 bytes
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Laid:
+        aligned = tensor.data_ptr() % 16 == 0
+        return cls(tensor.shape, tensor.stride(), tensor.dtype, tensor.device, aligned)
+
+
+def check_no_gradient(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raises ValueError naming the first tensor that autograd follows here."""
+    for name, tensor in ("q", q), ("k", k), ("v", v):
+        if tensor.requires_grad and torch.is_grad_enabled():
+            raise ValueError(
+                f"{name} must not require a gradient here: use kernels.attention, or torch.no_grad"
+            )
+
+
 def problem_of(
-    q: Tensor, k: Tensor, v: Tensor, *, causal: bool, window: int | None = None, float8: bool = False
+    q: Laid, k: Laid, v: Laid, *, causal: bool, window: int | None = None, float8: bool = False
 ) -> AttentionShape:
     """The problem that q [batch, query_heads, query_len, head_dim] and k, v [batch, kv_heads, key_len,
     head_dim] pose; `float8` says that the kernel serves that too.
@@ -28,18 +53,16 @@ def problem_of(
     Raises ValueError naming the argument, the rule and the value where the kernels cannot serve it.
     """
     for name, tensor in (("q", q), ("k", k), ("v", v)):
-        if tensor.ndim != 4:
-            raise ValueError(f"{name} must be [batch, heads, length, head_dim], got {tensor.ndim} dimensions")
+        if len(tensor.shape) != 4:
+            raise ValueError(
+                f"{name} must be [batch, heads, length, head_dim], got {len(tensor.shape)} dimensions"
+            )
         if tensor.dtype != q.dtype:
             raise ValueError(
                 f"{name} must have the dtype of q ({_plain(q.dtype)}), got {_plain(tensor.dtype)}"
             )
         if tensor.device != q.device:
             raise ValueError(f"{name} must be on the device of q ({q.device}), got {tensor.device}")
-        if tensor.requires_grad and torch.is_grad_enabled():
-            raise ValueError(
-                f"{name} must not require a gradient here: use kernels.attention, or torch.no_grad"
-            )
     _check_dtype(q, float8=float8)
     batch, _, key_len, head_dim = k.shape
     if v.shape != k.shape:
@@ -49,33 +72,25 @@ def problem_of(
             f"q must have the batch and head_dim of k ({batch} and {head_dim}), "
             f"got {q.shape[0]} and {q.shape[3]}"
         )
-    if q.dtype == _FLOAT8 and v.stride(2) != 1 and key_len > 1:
+    if q.dtype == _FLOAT8 and v.strides[2] != 1 and key_len > 1:
         raise ValueError(
             "v must have its keys adjacent in float8_e4m3fn, stride 1 along its length "
-            f"(checks.with_keys_adjacent makes it so), got {v.stride(2)}"
+            f"(checks.with_keys_adjacent makes it so), got {v.strides[2]}"
         )
-    return _shape_of(q.shape, k.shape, q.element_size(), causal, window)
-
-
-@lru_cache(maxsize=1024)  # a model poses few, again and again, and the host's time at each call counts
-def _shape_of(
-    q_shape: torch.Size, k_shape: torch.Size, element_bytes: int, causal: bool, window: int | None
-) -> AttentionShape:
-    batch, query_heads, query_len, head_dim = q_shape
     return AttentionShape(
-        query_len=query_len,
-        key_len=k_shape[2],
+        query_len=q.shape[2],
+        key_len=key_len,
         head_dim=head_dim,
         causal=causal,
         batch=batch,
-        query_heads=query_heads,
-        kv_heads=k_shape[1],
-        element_bytes=element_bytes,
+        query_heads=q.shape[1],
+        kv_heads=k.shape[1],
+        element_bytes=q.dtype.itemsize,
         window=window,
     )
 
 
-def _check_dtype(q: Tensor, *, float8: bool) -> None:
+def _check_dtype(q: Laid, *, float8: bool) -> None:
     """Raises ValueError unless the kernels, and the device, can compute in the dtype of q."""
     if q.dtype == torch.float16 or q.dtype == torch.float32:
         return

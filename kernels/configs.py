@@ -10,6 +10,7 @@ from math import ceil
 from simulator.problem import AttentionShape
 
 _LONG = 2048  # queries from which on larger tiles gain more than their coarser grid loses
+_LONG_PRODUCTS, _LONG_BYTES = 1 << 31, 1 << 24  # 20 and 14 us of an H200, whose host needs 15 more by TMA
 _BARRIER_BYTES = 2048  # what the compiler adds; seen: 1024 on capability 10.0
 OLDEST_CAPABILITY = (7, 5)  # Triton's compiler aborts the process on older ones
 
@@ -22,9 +23,11 @@ class KernelConfig:
     key_rows: int  # BLOCK_N, Bc
     warps: int
     stages: int  # tiles of K and of V in flight
+    tma: bool = False  # whether those are fetched by descriptors (kernels.descriptors) and not by pointers
 
     def __str__(self) -> str:
-        return f"tile {self.query_rows}x{self.key_rows}, {self.warps} warps, {self.stages} stages"
+        loads = ", by TMA" if self.tma else ""
+        return f"tile {self.query_rows}x{self.key_rows}, {self.warps} warps, {self.stages} stages{loads}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,13 @@ def shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
     return row_bytes * (config.query_rows + 2 * config.stages * config.key_rows) + p_bytes + _BARRIER_BYTES
 
 
-def forward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
-    """Configurations of the forward kernel: the fastest on an H200 first, then ever smaller ones."""
+def forward_configs(shape: AttentionShape, *, tma: bool = False) -> tuple[KernelConfig, ...]:
+    """Configurations of the forward kernel: the fastest on an H200 first, then ever smaller ones; with `tma`
+    such as fetch tiles by descriptors.
+    """
     columns = padded_head_dim(shape.head_dim, shape.element_bytes)
+    if tma:
+        return _tma_configs(shape, columns)
     if shape.element_bytes == 1:
         return _FLOAT8_CONFIGS
     return (
@@ -66,6 +73,33 @@ def forward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
         if shape.element_bytes >= 4
         else _float16_configs(columns, shape.query_len >= _LONG)
     )
+
+
+def _tma_configs(shape: AttentionShape, columns: int) -> tuple[KernelConfig, ...]:
+    smaller = _by_tma(64, 64, 4, 2), _by_tma(32, 32, 4, 1)
+    if shape.element_bytes == 1:
+        return (_by_tma(64, 64, 4, 3) if shape.causal else _by_tma(64, 128, 4, 2)), *smaller
+    if columns > 128:
+        return _by_tma(128, 64, 8, 2), *smaller
+    if columns > 64:
+        return _by_tma(64, 64, 4, 3), *smaller
+    if shape.causal and shape.query_len < _LONG:
+        return smaller
+    return _by_tma(64, 128, 4, 2), *smaller
+
+
+def _by_tma(query_rows: int, key_rows: int, warps: int, stages: int) -> KernelConfig:
+    return KernelConfig(query_rows, key_rows, warps, stages, tma=True)
+
+
+def gains_by_tma(shape: AttentionShape) -> bool:
+    """Whether the GPU is busy for longer than the host takes to make the descriptors: with products, or with
+    reading keys and values.
+    """
+    heads = shape.batch * shape.query_heads
+    products = heads * shape.query_len * shape.key_len * shape.head_dim
+    kv_bytes = 2 * shape.batch * shape.kv_heads * shape.key_len * shape.head_dim * shape.element_bytes
+    return products >= _LONG_PRODUCTS or kv_bytes >= _LONG_BYTES
 
 
 @cache
@@ -110,13 +144,16 @@ def standard_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
     return max(scores, values) * shape.element_bytes + _BARRIER_BYTES
 
 
-def decode_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
-    """Configurations of Flash-Decoding: the rows are the queries of all heads that share a KV head."""
+def decode_configs(shape: AttentionShape, *, tma: bool = False) -> tuple[KernelConfig, ...]:
+    """Configurations of Flash-Decoding: the rows are the queries of all heads that share a KV head; with
+    `tma` such as fetch tiles by descriptors.
+    """
     packed_rows = shape.query_len * shape.query_heads // shape.kv_heads
     if shape.element_bytes == 4:
         return KernelConfig(16, 32, 4, 2), KernelConfig(16, 16, 4, 1)
     rows = 16 if packed_rows <= 16 else 32 if packed_rows <= 32 else 64
-    return KernelConfig(rows, 64, 4, 3), KernelConfig(rows, 64, 4, 2), KernelConfig(16, 16, 4, 1)
+    by_pointers = KernelConfig(rows, 64, 4, 3), KernelConfig(rows, 64, 4, 2), KernelConfig(16, 16, 4, 1)
+    return (_by_tma(rows, 128, 4, 2), *by_pointers) if tma else by_pointers
 
 
 def decode_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
@@ -136,12 +173,17 @@ def unsplit_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     return KernelConfig(16, 128, 4, 3), KernelConfig(16, 64, 4, 2), KernelConfig(16, 16, 4, 1)
 
 
-def backward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
-    """Configurations of the backward kernels: the fastest on an H200 first, then ever smaller ones."""
+def backward_configs(shape: AttentionShape, *, tma: bool = False) -> tuple[KernelConfig, ...]:
+    """Configurations of the backward kernels: the fastest on an H200 first, then ever smaller ones; with
+    `tma` such as fetch tiles by descriptors.
+    """
     columns = padded_head_dim(shape.head_dim)
     smaller = KernelConfig(32, 32, 4, 1), KernelConfig(16, 16, 4, 1)
     if shape.element_bytes == 4:
         return (KernelConfig(16, 32, 4, 1), *smaller[1:]) if columns <= 128 else smaller[1:]
+    if tma and columns <= 128:
+        stages = 2 if columns > 64 else 3
+        return (_by_tma(32, 64, 4, 3) if shape.causal else _by_tma(64, 64, 4, stages)), *smaller
     if columns > 128:
         return KernelConfig(32, 64, 8, 2), *smaller
     if columns > 64:
@@ -149,10 +191,13 @@ def backward_configs(shape: AttentionShape) -> tuple[KernelConfig, ...]:
     return KernelConfig(32, 64, 4, 3), *smaller
 
 
-def turned_config(config: KernelConfig) -> KernelConfig:
-    """Of the backward kernel that walks the keys past each query tile: as many queries stay on chip as keys
-    do in the main one, and as many keys are in flight as queries are there, at least 64 a tile.
+def turned_config(config: KernelConfig, shape: AttentionShape) -> KernelConfig:
+    """Of the backward kernel that walks the keys past each query tile, beside the main one's: as many queries
+    stay on chip as keys do there, and as many keys are in flight as queries are there, at least 64 a tile.
+    By TMA, what is fastest on an H200.
     """
+    if config.tma:
+        return _by_tma(128, 64, 8, 3) if padded_head_dim(shape.head_dim) > 64 else _by_tma(64, 64, 4, 2)
     key_rows = max(config.query_rows, min(64, config.key_rows))
     stages = ceil(config.stages * config.query_rows / key_rows)
     return KernelConfig(config.key_rows, key_rows, config.warps, stages)
@@ -163,7 +208,7 @@ def backward_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
     and dS, barriers; and a dQ tile on its way to the atomic adds, where it has too few rows for wgmma.
     """
     columns = padded_head_dim(shape.head_dim)
-    turned = turned_config(config)
+    turned = turned_config(config, shape)
     main_rows = config.key_rows + config.stages * config.query_rows
     turned_rows = turned.query_rows + turned.stages * turned.key_rows
     weights = 2 * max(config.query_rows * config.key_rows, turned.query_rows * turned.key_rows)

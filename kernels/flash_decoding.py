@@ -6,6 +6,8 @@ decode that it replaces, the same kernel with one program for each query head an
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 import triton
 import triton.language as tl
@@ -19,19 +21,25 @@ from kernels.configs import (
     choose_config,
     decode_configs,
     decode_shared_bytes,
+    gains_by_tma,
     unsplit_configs,
 )
+from kernels.descriptors import describable
 from kernels.events import check_events, note_end, note_start
 from kernels.flash_v2 import visit_key_tiles
+from kernels.launching import Arguments, Launcher
 from kernels.merge_splits import merge_splits
 from kernels.primitives import finish_softmax, head_ptr, new_row_state, signed
 from kernels.problem import (
+    Layout,
     Problem,
+    key_descriptors,
     launch_strides,
     new_output,
     on_device_of,
     pose,
     problem_arguments,
+    problem_tensors,
     statistics_dtype,
     tile_arguments,
 )
@@ -59,7 +67,7 @@ def _packed_ptrs(ptr, strides, batch, heads, queries, COLS: tl.constexpr):
 def split_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
-    k_ptr,
+    k_ptr,  # or a descriptor (kernels.descriptors), which has no strides; so is v
     k_strides,
     v_ptr,
     v_strides,
@@ -119,9 +127,9 @@ def split_kernel(
         row_state = visit_key_tiles(
             row_state,
             q_tile,
-            head_ptr(k_ptr, k_strides, batch, kv_head) + first_key * k_strides[2],
+            head_ptr(k_ptr, k_strides, batch, kv_head, first_key),
             k_strides,
-            head_ptr(v_ptr, v_strides, batch, kv_head) + first_key * v_strides[2],
+            head_ptr(v_ptr, v_strides, batch, kv_head, first_key),
             v_strides,
             first_tile if PART == 0 else unmasked_start if PART == 1 else unmasked_stop,
             unmasked_start if PART == 0 else unmasked_stop if PART == 1 else stop_tile,
@@ -145,6 +153,9 @@ def split_kernel(
     note_end(events_ptr)
 
 
+_LAUNCHER = Launcher(split_kernel)
+
+
 def flash_decoding(
     q: Tensor,
     k: Tensor,
@@ -162,9 +173,9 @@ def flash_decoding(
     fill the GPU; pieces beyond the last tile are empty. Raises ValueError for what it cannot serve.
     """
     problem = pose(q, k, v, causal=causal, window=window, scale=scale)
-    shape, limits = problem.shape, problem.limits
-    config = config or choose_config(shape, limits, decode_configs(shape), bound=decode_shared_bytes)
-    splits = choose_splits(shape, config, limits) if splits is None else splits
+    shape = problem.shape
+    config = config or flash_decoding_config(problem.layout)
+    splits = choose_splits(shape, config, problem.limits) if splits is None else splits
     if splits < 1:
         raise ValueError(f"splits must be at least 1, got {splits}")
     tiles_per_split = triton.cdiv(triton.cdiv(shape.key_len, config.key_rows), splits)
@@ -172,6 +183,14 @@ def flash_decoding(
     out, lse = new_output(problem)
     launch_flash_decoding(problem, out, lse, splits=splits, keys_per_split=keys_per_split, config=config)
     return out, lse
+
+
+@lru_cache(maxsize=1024)
+def flash_decoding_config(layout: Layout) -> KernelConfig:
+    """What `flash_decoding` takes there. Raises ValueError where nothing fits."""
+    shape, limits = layout.shape, layout.limits
+    tma = describable(limits, layout.k, layout.v) and gains_by_tma(shape)
+    return choose_config(shape, limits, decode_configs(shape, tma=tma), bound=decode_shared_bytes)
 
 
 def decode_unsplit(
@@ -197,6 +216,7 @@ def decode_unsplit(
     return out, lse
 
 
+@lru_cache(maxsize=1024)
 def choose_splits(shape: AttentionShape, config: KernelConfig, limits: DeviceLimits) -> int:
     """Splits that fill the SMs of the device."""
     packed_rows = shape.query_len * shape.query_heads // shape.kv_heads
@@ -223,7 +243,6 @@ def launch_flash_decoding(
     `merge_events` (events.new_events) each program of the two kernels notes where and when it ran.
     """
     shape, q = problem.shape, problem.q
-    check_fits(config, shape, problem.limits, bound=decode_shared_bytes)
     if splits * keys_per_split < shape.key_len:
         raise ValueError(
             f"splits x keys_per_split must cover the {shape.key_len} keys, got {splits} x {keys_per_split}"
@@ -236,22 +255,30 @@ def launch_flash_decoding(
     programs = split_programs(shape, config, splits=splits, packed_heads=packed_heads)
     check_events(events, programs)
     merge_early = splits > 1 and _may_overlap(problem)
-    with on_device_of(q):
-        split_kernel[(programs,)](
-            out_ptr=partial,
-            out_strides=launch_strides(partial[0]),
-            out_split_stride=partial.stride(0),
-            lse_ptr=partial_lse,
-            packed_heads=packed_heads,
-            splits=splits,
-            keys_per_split=keys_per_split,
-            log2_scale=problem.log2_scale,
-            q_sign=problem.q_sign,
-            events_ptr=events,
-            MERGE_EARLY=merge_early,
-            **problem_arguments(problem),
+    layout = problem.layout
+
+    def others() -> Arguments:
+        check_fits(config, shape, layout.limits, bound=decode_shared_bytes)
+        return {
+            "out_strides": launch_strides(partial[0]),
+            "out_split_stride": partial.stride(0),
+            "packed_heads": packed_heads,
+            "splits": splits,
+            "keys_per_split": keys_per_split,
+            "log2_scale": layout.log2_scale,
+            "q_sign": layout.q_sign,
+            "MERGE_EARLY": merge_early,
+            **problem_arguments(problem, described="kv" if config.tma else ""),
             **tile_arguments(config),
-        )
+        }
+
+    tensors = problem_tensors(problem)
+    tensors |= {"out_ptr": partial, "lse_ptr": partial_lse, "events_ptr": events}
+    if config.tma:
+        tensors |= key_descriptors(problem, config.key_rows)
+    alike = layout, config, splits, keys_per_split, packed, out.stride(), events is None
+    with on_device_of(q):
+        _LAUNCHER(programs, tensors, alike=alike, others=others)
         if splits > 1:
             merge_splits(partial, partial_lse, out, lse, early=merge_early, events=merge_events)
 

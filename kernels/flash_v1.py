@@ -38,6 +38,7 @@ from kernels.problem import (
     on_device_of,
     pose,
     problem_arguments,
+    problem_tensors,
     tile_arguments,
 )
 from kernels.visibility import first_visible, hide_unseen, last_visible, visiting_query_tiles
@@ -180,9 +181,10 @@ def launch_flash_v1(
             held_out_strides=launch_strides(held_out),
             max_ptr=running_max,
             sum_ptr=running_sum,
-            log2_scale=problem.log2_scale,
-            q_sign=problem.q_sign,
+            log2_scale=problem.layout.log2_scale,
+            q_sign=problem.layout.q_sign,
             events_ptr=events,
+            **problem_tensors(problem),
             **problem_arguments(problem),
             **tile_arguments(config),
         )

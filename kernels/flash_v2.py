@@ -5,12 +5,23 @@ Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partit
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from kernels.configs import KernelConfig, check_fits, choose_config, heads_per_group
+from kernels.configs import (
+    KernelConfig,
+    check_fits,
+    choose_config,
+    forward_configs,
+    gains_by_tma,
+    heads_per_group,
+)
+from kernels.descriptors import describable
 from kernels.events import check_events, note_end, note_start
+from kernels.launching import Arguments, Launcher
 from kernels.primitives import (
     accumulate,
     finish_softmax,
@@ -25,12 +36,15 @@ from kernels.primitives import (
     sum_dtype,
 )
 from kernels.problem import (
+    Layout,
     Problem,
+    key_descriptors,
     launch_strides,
     new_output,
     on_device_of,
     pose,
     problem_arguments,
+    problem_tensors,
     tile_arguments,
 )
 from kernels.visibility import first_visible, hide_unseen, last_visible, visited_key_tiles
@@ -73,7 +87,9 @@ def visit_key_tiles(
         weights, correction, running_max, running_sum = online_softmax_update(
             scores, log2_scale, running_max, running_sum, HEADROOM
         )
-        v_tile = load_tile(v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, CHECK)
+        v_tile = load_tile(
+            v_ptr, v_strides, first_key, key_len, HEAD_DIM, KEY_ROWS, COLS, CHECK, HEADROOM != 0
+        )
         accumulator = accumulate(accumulator, correction, weights, v_tile)
     return accumulator, running_max, running_sum
 
@@ -86,7 +102,7 @@ def visit_key_tiles(
 def flash_v2_kernel(
     q_ptr,
     q_strides,  # batch, head, row, column; in elements
-    k_ptr,
+    k_ptr,  # or a descriptor (kernels.descriptors), which has no strides; so is v
     k_strides,
     v_ptr,
     v_strides,
@@ -108,6 +124,7 @@ def flash_v2_kernel(
     QUERY_ROWS: tl.constexpr,
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
+    RAGGED: tl.constexpr,  # the last key tile may reach outside its tensor
     ORDER: tl.constexpr,
 ):
     note_start(events_ptr)
@@ -130,7 +147,7 @@ def flash_v2_kernel(
     q_tile = signed(q_tile, q_sign).to(q_tile.dtype)
     row_state = new_row_state(QUERY_ROWS, COLS, q_tile.dtype)
     # Tiles that the window cuts, those that need no mask, those that the diagonal or the end of keys cuts.
-    for PART in tl.static_range(1 if window is None else 0, 3):
+    for PART in tl.static_range(1 if window is None else 0, 3 if CAUSAL or RAGGED else 2):
         row_state = visit_key_tiles(
             row_state,
             q_tile,
@@ -158,6 +175,9 @@ def flash_v2_kernel(
     note_end(events_ptr)
 
 
+_LAUNCHER = Launcher(flash_v2_kernel)
+
+
 def flash_v2_forward(
     q: Tensor,
     k: Tensor,
@@ -181,9 +201,16 @@ def flash_v2_forward(
     """
     problem = pose(q, k, v, causal=causal, window=window, scale=scale, float8=True)
     out, lse = new_output(problem)
-    config = config or choose_config(problem.shape, problem.limits)
-    launch_flash_v2(problem, out, lse, config=config)
+    launch_flash_v2(problem, out, lse, config=config or flash_v2_config(problem.layout))
     return out, lse
+
+
+@lru_cache(maxsize=1024)
+def flash_v2_config(layout: Layout) -> KernelConfig:
+    """What `flash_v2_forward` takes there. Raises ValueError where nothing fits."""
+    shape, limits = layout.shape, layout.limits
+    tma = describable(limits, layout.k, layout.v) and gains_by_tma(shape)
+    return choose_config(shape, limits, forward_configs(shape, tma=tma))
 
 
 def launch_flash_v2(
@@ -200,22 +227,29 @@ def launch_flash_v2(
     `order` is that of the programs, with heads in groups that share L2 where the longest go first. With
     `events` (events.new_events) each program notes where and when it ran.
     """
-    shape, limits = problem.shape, problem.limits
-    check_fits(config, shape, limits)
+    layout, shape = problem.layout, problem.shape
     heads = shape.batch * shape.query_heads
     programs = -(-shape.query_len // config.query_rows) * heads
     check_events(events, programs)
-    with on_device_of(out):
-        flash_v2_kernel[(programs,)](
-            out_ptr=out,
-            out_strides=launch_strides(out),
-            lse_ptr=lse,
-            heads=heads,
-            heads_per_group=heads_per_group(shape, limits) if order is Order.LONGEST_FIRST else 1,
-            log2_scale=problem.log2_scale,
-            q_sign=problem.q_sign,
-            events_ptr=events,
-            ORDER=order.value,
-            **problem_arguments(problem),
+
+    def others() -> Arguments:
+        limits, grouped = layout.limits, order is Order.LONGEST_FIRST
+        check_fits(config, shape, limits)
+        return {
+            "out_strides": launch_strides(out),
+            "heads": heads,
+            "heads_per_group": heads_per_group(shape, limits) if grouped else 1,
+            "log2_scale": layout.log2_scale,
+            "q_sign": layout.q_sign,
+            "RAGGED": shape.key_len % config.key_rows != 0,
+            "ORDER": order.value,
+            **problem_arguments(problem, described="kv" if config.tma else ""),
             **tile_arguments(config),
-        )
+        }
+
+    tensors = {"out_ptr": out, "lse_ptr": lse, "events_ptr": events, **problem_tensors(problem)}
+    if config.tma:
+        tensors |= key_descriptors(problem, config.key_rows)
+    with on_device_of(out):
+        alike = layout, config, order.value, out.stride(), events is None
+        _LAUNCHER(programs, tensors, alike=alike, others=others)

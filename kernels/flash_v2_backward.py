@@ -63,7 +63,7 @@ def _visit_query_tiles(
         dout_tile = load_tile(
             dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, CHECK
         )
-        lse, delta = query_statistics(lse_ptr, delta_ptr, first_query, query_len, QUERY_ROWS)
+        lse, delta = query_statistics(lse_ptr, delta_ptr, first_query, query_len, QUERY_ROWS, CHECK)
         weights, dscores = score_gradients(
             q_tile, dout_tile, k_tile, v_tile, lse, delta,
             first_query, first_key, query_len, key_len, window, log2_scale, CAUSAL, MASKED, True,
@@ -84,7 +84,7 @@ def _visit_query_tiles(
 # frees 86 of 250 registers at head dim 64 (capability 9.0).
 @triton.jit(do_not_specialize=["query_len", "key_len", "window", "query_heads", "heads", "heads_per_group"])
 def key_gradient_kernel(
-    q_ptr,
+    q_ptr,  # or a descriptor (kernels.descriptors), which has no strides; so is dout
     q_strides,  # batch, head, row, column; in elements
     k_ptr,
     k_strides,
@@ -149,7 +149,7 @@ def key_gradient_kernel(
                 dout_strides,
                 lse_ptr + rows,
                 delta_ptr + rows,
-                head_ptr(dq_sum_ptr, dq_sum_strides, batch, query_head),
+                head_ptr(dq_sum_ptr, dq_sum_strides, batch, query_head) if ATOMIC else None,
                 dq_sum_strides,
                 unmasked_start if PART == 0 else first_tile if PART == 1 else unmasked_stop,
                 unmasked_stop if PART == 0 else unmasked_start if PART == 1 else stop_tile,

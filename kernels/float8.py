@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from kernels.checks import limits_of, with_keys_adjacent
-from kernels.configs import choose_config
-from kernels.flash_v2 import flash_v2_forward
+from kernels.checks import with_keys_adjacent
+from kernels.flash_v2 import flash_v2_config, flash_v2_forward
 from kernels.inputs import Inputs, judge_by, references_of
+from kernels.problem import pose
 from kernels.provider import OUTPUT, Prepared
 from kernels.reference import exact_attention
 from kernels.results import Judged, Verdict
@@ -26,16 +27,10 @@ def prepare_flash_v2_fp8(inputs: Inputs) -> Prepared:
     far the output is from the truth about the inputs before they were rounded.
     """
     rounded = _rounded(inputs)
-    config = choose_config(rounded.shape, limits_of(inputs.q.device))
-    call = partial(
-        flash_v2_forward,
-        rounded.q,
-        rounded.k,
-        with_keys_adjacent(rounded.v),
-        causal=inputs.shape.causal,
-        window=inputs.shape.window,
-        config=config,
-    )
+    v = with_keys_adjacent(rounded.v)
+    mask: dict[str, Any] = {"causal": inputs.shape.causal, "window": inputs.shape.window}
+    config = flash_v2_config(pose(rounded.q, rounded.k, v, float8=True, **mask).layout)
+    call = partial(flash_v2_forward, rounded.q, rounded.k, v, config=config, **mask)
     error = _error_of_rounding(call()[0], inputs)
     return Prepared(
         call,

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 import triton
 from torch import Tensor
+from triton.tools.tensor_descriptor import TensorDescriptor
 
-from kernels.checks import check_like
+from kernels.checks import Laid, check_like
 from kernels.configs import (
     KernelConfig,
     backward_configs,
     backward_shared_bytes,
     check_fits,
     choose_config,
+    gains_by_tma,
     heads_per_group,
     padded_head_dim,
     turned_config,
 )
+from kernels.descriptors import describable, descriptor_of
 from kernels.events import check_events
 from kernels.flash_v2_backward import key_gradient_kernel
+from kernels.launching import Arguments, Launcher
 from kernels.problem import (
+    Layout,
     Problem,
     launch_strides,
     on_device_of,
@@ -29,6 +36,12 @@ from kernels.problem import (
     tile_arguments,
 )
 from kernels.query_gradients import delta_kernel, query_gradient_kernel
+from simulator.problem import AttentionShape
+
+_OF_DELTAS = Launcher(delta_kernel)
+_OF_KEYS = Launcher(key_gradient_kernel)
+_OF_QUERIES = Launcher(query_gradient_kernel)
+_DELTA_ROWS = 64  # queries of a program that only reads O and dO
 
 
 def flash_v2_backward(
@@ -54,12 +67,18 @@ def flash_v2_backward(
     for what it cannot serve.
     """
     problem = pose(q, k, v, causal=causal, window=window, scale=scale)
-    config = config or choose_config(
-        problem.shape, problem.limits, backward_configs(problem.shape), bound=backward_shared_bytes
-    )
+    config = config or flash_v2_backward_config(problem.layout, Laid.of(dout))
     dq, dk, dv = (torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v))
     launch_flash_v2_backward(problem, out, lse, dout, dq, dk, dv, atomic=atomic, config=config)
     return dq, dk, dv
+
+
+@lru_cache(maxsize=1024)
+def flash_v2_backward_config(layout: Layout, dout: Laid) -> KernelConfig:
+    """What `flash_v2_backward` takes there. Raises ValueError where nothing fits."""
+    shape, limits = layout.shape, layout.limits
+    tma = describable(limits, layout.q, layout.k, layout.v, dout) and gains_by_tma(shape)
+    return choose_config(shape, limits, backward_configs(shape, tma=tma), bound=backward_shared_bytes)
 
 
 def launch_flash_v2_backward(
@@ -81,70 +100,116 @@ def launch_flash_v2_backward(
     With `events` and `query_events` (events.new_events) each program of the main one, `key_gradient_kernel`,
     and of the last one, `query_gradient_kernel`, notes where and when it ran.
     """
-    shape, q = problem.shape, problem.q
+    layout, shape, q = problem.layout, problem.shape, problem.q
     sums = statistics_dtype(q.dtype)
     check_like(q, out=out, dout=dout)
     check_like(torch.empty(q.shape[:3], dtype=sums, device=q.device), lse=lse)
     check_fits(config, shape, problem.limits, bound=backward_shared_bytes)
-    turned = turned_config(config)
-    query_heads = shape.batch * shape.query_heads
-    key_programs = triton.cdiv(shape.key_len, config.key_rows) * shape.batch * shape.kv_heads
-    query_programs = triton.cdiv(shape.query_len, turned.query_rows) * query_heads
+    turned = turned_config(config, shape)
+    key_programs, query_programs = backward_programs(shape, config)
     check_events(events, key_programs)
     check_events(query_events, query_programs)
-    lse = lse.contiguous()
-    delta = torch.empty_like(lse)
-    dq_sum = torch.empty(q.shape, dtype=sums, device=q.device) if atomic else dq
+    delta = torch.empty(lse.shape, dtype=lse.dtype, device=lse.device)
+    dq_sum = torch.empty(q.shape, dtype=sums, device=q.device) if atomic else None
+    of_queries = {"lse_ptr": lse.contiguous(), "delta_ptr": delta, "dq_sum_ptr": dq_sum}
+    dout_laid = Laid.of(dout)
     columns = padded_head_dim(shape.head_dim)
-    gradient_arguments = {
-        "dout_ptr": dout,
-        "dout_strides": launch_strides(dout),
-        "lse_ptr": lse,
-        "delta_ptr": delta,
-        "dq_sum_ptr": dq_sum,
-        "dq_sum_strides": launch_strides(dq_sum),
-        "log2_scale": problem.q_sign * problem.log2_scale,
-        "scale": problem.scale,
-        "ATOMIC": atomic,
-        **problem_arguments(problem),
-    }
-    with on_device_of(q):
-        delta_kernel[(triton.cdiv(shape.query_len, config.query_rows) * query_heads,)](
-            out_ptr=out,
-            out_strides=launch_strides(out),
-            dout_ptr=dout,
-            dout_strides=launch_strides(dout),
-            delta_ptr=delta,
-            dq_sum_ptr=dq_sum,
-            dq_sum_strides=launch_strides(dq_sum),
-            query_len=shape.query_len,
-            query_heads=shape.query_heads,
-            HEAD_DIM=shape.head_dim,
-            COLS=columns,
-            QUERY_ROWS=config.query_rows,
-            ATOMIC=atomic,
-        )
-        key_gradient_kernel[(key_programs,)](
-            dk_ptr=dk,
-            dk_strides=launch_strides(dk),
-            dv_ptr=dv,
-            dv_strides=launch_strides(dv),
-            heads=shape.batch * shape.kv_heads,
-            heads_per_group=kv_heads_per_group(problem),
-            events_ptr=events,
-            CHECK=shape.head_dim != columns or shape.query_len % config.query_rows != 0,
-            RAGGED=shape.key_len % config.key_rows != 0,
-            **gradient_arguments,
+
+    def gradient_arguments() -> Arguments:
+        return {
+            "dq_sum_strides": launch_strides(dq_sum) if dq_sum is not None else None,
+            "log2_scale": layout.q_sign * layout.log2_scale,
+            "scale": layout.scale,
+            "ATOMIC": atomic,
+        }
+
+    def delta_arguments() -> Arguments:
+        return {
+            "out_strides": launch_strides(out),
+            "dout_strides": launch_strides(dout),
+            "dq_sum_strides": launch_strides(dq_sum) if dq_sum is not None else None,
+            "query_len": shape.query_len,
+            "query_heads": shape.query_heads,
+            "HEAD_DIM": shape.head_dim,
+            "COLS": columns,
+            "QUERY_ROWS": _DELTA_ROWS,
+            "ATOMIC": atomic,
+        }
+
+    def key_arguments() -> Arguments:
+        return {
+            **gradient_arguments(),
+            "dk_strides": launch_strides(dk),
+            "dv_strides": launch_strides(dv),
+            "heads": shape.batch * shape.kv_heads,
+            "heads_per_group": kv_heads_per_group(problem),
+            "CHECK": shape.head_dim != columns or shape.query_len % config.query_rows != 0,
+            "RAGGED": shape.key_len % config.key_rows != 0,
+            **problem_arguments(problem, described="q" if config.tma else ""),
+            "dout_strides": None if config.tma else launch_strides(dout),
             **tile_arguments(config),
-        )
-        query_gradient_kernel[(query_programs,)](
-            dq_ptr=dq,
-            dq_strides=launch_strides(dq),
-            events_ptr=query_events,
-            RAGGED=shape.key_len % turned.key_rows != 0,
-            **gradient_arguments,
+        }
+
+    def query_arguments() -> Arguments:
+        return {
+            **gradient_arguments(),
+            "dq_strides": launch_strides(dq),
+            "heads": shape.batch * shape.query_heads,
+            "heads_per_group": heads_per_group(shape, problem.limits),
+            "CHECK": shape.head_dim != columns or shape.query_len % turned.query_rows != 0,
+            "RAGGED": shape.key_len % turned.key_rows != 0,
+            **problem_arguments(problem, described="kv" if config.tma else ""),
+            "dout_strides": launch_strides(dout),
             **tile_arguments(turned),
+        }
+
+    def source(tensor: Tensor, laid: Laid, rows: int) -> Tensor | TensorDescriptor:
+        return descriptor_of(tensor, laid, rows, columns) if config.tma else tensor
+
+    alike = layout, config, dout_laid, out.stride(), dq.stride(), dk.stride(), dv.stride(), atomic
+    with on_device_of(q):
+        _OF_DELTAS(
+            triton.cdiv(shape.query_len, _DELTA_ROWS) * shape.batch * shape.query_heads,
+            {"out_ptr": out, "dout_ptr": dout, "delta_ptr": delta, "dq_sum_ptr": dq_sum},
+            alike=alike,
+            others=delta_arguments,
         )
+        _OF_KEYS(
+            key_programs,
+            {
+                "q_ptr": source(q, layout.q, config.query_rows),
+                "k_ptr": problem.k,
+                "v_ptr": problem.v,
+                "dout_ptr": source(dout, dout_laid, config.query_rows),
+                "dk_ptr": dk,
+                "dv_ptr": dv,
+                "events_ptr": events,
+                **of_queries,
+            },
+            alike=(alike, events is None),
+            others=key_arguments,
+        )
+        _OF_QUERIES(
+            query_programs,
+            {
+                "q_ptr": q,
+                "k_ptr": source(problem.k, layout.k, turned.key_rows),
+                "v_ptr": source(problem.v, layout.v, turned.key_rows),
+                "dout_ptr": dout,
+                "dq_ptr": dq,
+                "events_ptr": query_events,
+                **of_queries,
+            },
+            alike=(alike, query_events is None),
+            others=query_arguments,
+        )
+
+
+def backward_programs(shape: AttentionShape, config: KernelConfig) -> tuple[int, int]:
+    """Programs of key_gradient_kernel and of query_gradient_kernel."""
+    keys = triton.cdiv(shape.key_len, config.key_rows) * shape.batch * shape.kv_heads
+    queries = triton.cdiv(shape.query_len, turned_config(config, shape).query_rows)
+    return keys, queries * shape.batch * shape.query_heads
 
 
 def kv_heads_per_group(problem: Problem) -> int:

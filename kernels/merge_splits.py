@@ -11,6 +11,7 @@ from triton.language.extra.cuda import gdc_wait
 
 from kernels.configs import padded_head_dim
 from kernels.events import check_events, note_end, note_start
+from kernels.launching import Arguments, Launcher
 from kernels.primitives import finish_softmax, head_ptr, online_softmax_update
 from kernels.problem import launch_strides
 
@@ -64,6 +65,9 @@ def merge_kernel(
     note_end(events_ptr)
 
 
+_LAUNCHER = Launcher(merge_kernel)
+
+
 def merge_splits(
     partial: Tensor,
     partial_lse: Tensor,
@@ -82,20 +86,27 @@ def merge_splits(
     splits, _, query_heads, query_len, head_dim = partial.shape
     check_events(events, lse.numel())
     columns = padded_head_dim(head_dim)
-    merge_kernel[(lse.numel(),)](
-        partial_ptr=partial,
-        partial_lse_ptr=partial_lse,
-        out_ptr=out,
-        out_strides=launch_strides(out),
-        lse_ptr=lse,
-        splits=splits,
-        query_len=query_len,
-        query_heads=query_heads,
-        events_ptr=events,
-        HEAD_DIM=head_dim,
-        COLS=columns,
-        SPLITS=min(triton.next_power_of_2(splits), _MERGED_ELEMENTS // columns),
-        EARLY=early,
-        num_warps=4,
-        **({"launch_pdl": True} if early else {}),
-    )
+
+    def others() -> Arguments:
+        return {
+            "out_strides": launch_strides(out),
+            "splits": splits,
+            "query_len": query_len,
+            "query_heads": query_heads,
+            "HEAD_DIM": head_dim,
+            "COLS": columns,
+            "SPLITS": min(triton.next_power_of_2(splits), _MERGED_ELEMENTS // columns),
+            "EARLY": early,
+            "num_warps": 4,
+            **({"launch_pdl": True} if early else {}),
+        }
+
+    tensors = {
+        "partial_ptr": partial,
+        "partial_lse_ptr": partial_lse,
+        "out_ptr": out,
+        "lse_ptr": lse,
+        "events_ptr": events,
+    }
+    alike = partial.shape, out.stride(), out.dtype, out.device, early, events is None
+    _LAUNCHER(lse.numel(), tensors, alike=alike, others=others)

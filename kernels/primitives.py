@@ -8,9 +8,16 @@ import triton.language as tl
 
 
 @triton.jit
-def head_ptr(ptr, strides, batch, head):
-    """Where one head of one batch begins; int64, since a tensor may be larger than 2^31 elements."""
-    return ptr + tl.cast(batch, tl.int64) * strides[0] + tl.cast(head, tl.int64) * strides[1]
+def head_ptr(ptr, strides, batch, head, first_row=0):
+    """Where the rows of one head of one batch begin, as load_tile takes it; int64, since a tensor may be
+    larger than 2^31 elements. A descriptor (problem.rows_by) has no strides and is told the place instead.
+    """
+    if strides is None:
+        place = ptr, batch, head, tl.cast(first_row, tl.int32)
+    else:
+        place = ptr + tl.cast(batch, tl.int64) * strides[0] + tl.cast(head, tl.int64) * strides[1]
+        place += tl.cast(first_row, tl.int64) * strides[2]
+    return place
 
 
 @triton.jit
@@ -39,15 +46,21 @@ def load_tile(
     ROWS: tl.constexpr,
     COLS: tl.constexpr,
     CHECK: tl.constexpr,
+    ROWS_ADJACENT: tl.constexpr = False,
 ):
     """Rows from `first_row` on [ROWS, COLS]; outside the tensor they read 0. CHECK=False promises all are
-    inside.
+    inside. A descriptor needs no such promise, but to know whether columns or rows are adjacent in HBM.
     """
-    ptrs = tile_ptrs(ptr, strides, first_row, ROWS, COLS)
-    if CHECK:
-        tile = tl.load(ptrs, mask=tile_mask(first_row, row_count, HEAD_DIM, ROWS, COLS), other=0.0)
+    if strides is None and ROWS_ADJACENT:
+        tile = ptr[0].load([ptr[1], ptr[2], 0, ptr[3] + first_row]).reshape([COLS, ROWS]).T
+    elif strides is None:
+        tile = ptr[0].load([ptr[1], ptr[2], ptr[3] + first_row, 0]).reshape([ROWS, COLS])
     else:
-        tile = tl.load(ptrs)
+        ptrs = tile_ptrs(ptr, strides, first_row, ROWS, COLS)
+        if CHECK:
+            tile = tl.load(ptrs, mask=tile_mask(first_row, row_count, HEAD_DIM, ROWS, COLS), other=0.0)
+        else:
+            tile = tl.load(ptrs)
     return tile
 
 

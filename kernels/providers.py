@@ -11,25 +11,23 @@ import torch
 from torch import Tensor
 
 from kernels.attention import attention
-from kernels.checks import limits_of
+from kernels.checks import Laid, limits_of
 from kernels.configs import (
     KernelConfig,
-    backward_configs,
-    backward_shared_bytes,
     choose_config,
-    decode_configs,
     decode_shared_bytes,
     flash_v1_configs,
     flash_v1_shared_bytes,
     standard_shared_bytes,
     unsplit_configs,
 )
-from kernels.flash_decoding import choose_splits, decode_unsplit, flash_decoding
+from kernels.flash_decoding import choose_splits, decode_unsplit, flash_decoding, flash_decoding_config
 from kernels.flash_v1 import flash_v1_forward
-from kernels.flash_v2 import flash_v2_forward
+from kernels.flash_v2 import flash_v2_config, flash_v2_forward
 from kernels.float8 import prepare_flash_v2_fp8, prepare_transpose
-from kernels.gradients import flash_v2_backward
+from kernels.gradients import flash_v2_backward, flash_v2_backward_config
 from kernels.inputs import Inputs
+from kernels.problem import Layout, pose
 from kernels.provider import GRADIENTS, OUTPUT, Prepare, Prepared, Provider
 from kernels.read_only import parities_of, read_only
 from kernels.results import OFFERED, Judged, Verdict
@@ -45,7 +43,7 @@ def provider_of(name: str, direction: str = "forward") -> Provider:
 
 def prepare_flash_v2(inputs: Inputs, config: KernelConfig | None = None) -> Prepared:
     """FlashAttention-2's forward, by default with the configuration that it would choose."""
-    config = config or choose_config(inputs.shape, limits_of(inputs.q.device))
+    config = config or flash_v2_config(_layout(inputs))
     return Prepared(partial(flash_v2_forward, **_posed(inputs), config=config), OUTPUT, str(config))
 
 
@@ -79,10 +77,10 @@ def _attention(*, gradients: bool) -> Prepare:
 
 def prepare_backward(inputs: Inputs, config: KernelConfig | None = None, *, atomic: bool = False) -> Prepared:
     """The gradients from dO, by default with the configuration that they would choose."""
-    limits, configs, posed = limits_of(inputs.q.device), backward_configs(inputs.shape), _posed(inputs)
-    config = config or choose_config(inputs.shape, limits, configs, bound=backward_shared_bytes)
-    out, lse = flash_v2_forward(**posed)
     assert inputs.dout is not None
+    posed = _posed(inputs)
+    config = config or flash_v2_backward_config(_layout(inputs), Laid.of(inputs.dout))
+    out, lse = flash_v2_forward(**posed)
     backward = partial(flash_v2_backward, **posed, out=out, lse=lse, dout=inputs.dout)
     return Prepared(partial(backward, atomic=atomic, config=config), GRADIENTS, str(config))
 
@@ -102,11 +100,9 @@ def _both(inputs: Inputs) -> Prepared:
 
 def prepare_flash_decoding(inputs: Inputs, config: KernelConfig | None = None) -> Prepared:
     """Flash-Decoding, by default with the configuration that it would choose; always with its splits."""
-    limits = limits_of(inputs.q.device)
-    config = config or choose_config(
-        inputs.shape, limits, decode_configs(inputs.shape), bound=decode_shared_bytes
-    )
-    splits = choose_splits(inputs.shape, config, limits)
+    layout = _layout(inputs)
+    config = config or flash_decoding_config(layout)
+    splits = choose_splits(inputs.shape, config, layout.limits)
     call = partial(flash_decoding, **_posed(inputs), splits=splits, config=config)
     return Prepared(call, OUTPUT, f"{config}, {splits} splits")
 
@@ -128,6 +124,10 @@ def _read_only(inputs: Inputs) -> Prepared:
         return (Judged("parities", Verdict(correct=not wrong, reason=reason)),)
 
     return Prepared(lambda: (read_only(inputs.k, inputs.v),), ("parities",), judge=judge)
+
+
+def _layout(inputs: Inputs) -> Layout:
+    return pose(**_posed(inputs)).layout
 
 
 def _posed(inputs: Inputs) -> dict[str, Any]:

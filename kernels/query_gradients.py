@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from kernels.events import note_end, note_start
-from kernels.primitives import add_product, head_ptr, load_tile, store_tile, sum_dtype
+from kernels.primitives import add_product, head_ptr, load_tile, program_tile, store_tile, sum_dtype
 from kernels.score_gradients import query_statistics, score_gradients
 from kernels.visibility import visited_key_tiles
 
@@ -89,11 +89,15 @@ def _visit_key_tiles(
     return dq_tile
 
 
-@triton.jit(do_not_specialize=["query_len", "key_len", "window", "query_heads", "queries_per_kv"])
+@triton.jit(
+    do_not_specialize=[
+        "query_len", "key_len", "window", "query_heads", "queries_per_kv", "heads", "heads_per_group"
+    ]
+)  # fmt: skip
 def query_gradient_kernel(
     q_ptr,
     q_strides,
-    k_ptr,
+    k_ptr,  # or a descriptor (kernels.descriptors), which has no strides; so is v
     k_strides,
     v_ptr,
     v_strides,
@@ -110,6 +114,8 @@ def query_gradient_kernel(
     window,
     query_heads,
     queries_per_kv,
+    heads,  # batch x query_heads
+    heads_per_group,
     log2_scale,
     scale,
     events_ptr,  # [programs, columns], or None: nothing is noted
@@ -119,6 +125,7 @@ def query_gradient_kernel(
     KEY_ROWS: tl.constexpr,
     CAUSAL: tl.constexpr,
     ATOMIC: tl.constexpr,  # the sum is there already
+    CHECK: tl.constexpr,  # query tiles may reach outside their tensor
     RAGGED: tl.constexpr,  # key tiles may reach outside their tensor
 ):
     """dQ of one query tile: scaled and rounded to its dtype; without ATOMIC also summed, key tile by key
@@ -126,7 +133,7 @@ def query_gradient_kernel(
     """
     note_start(events_ptr)
     query_tiles = tl.cdiv(query_len, QUERY_ROWS)
-    query_tile, head = query_tiles - 1 - tl.program_id(0) % query_tiles, tl.program_id(0) // query_tiles
+    query_tile, head = program_tile(tl.program_id(0), query_tiles, heads, heads_per_group, "longest_first")
     batch, query_head = head // query_heads, head % query_heads
     first_query = query_tile * QUERY_ROWS
     if ATOMIC:
@@ -140,10 +147,12 @@ def query_gradient_kernel(
         k_ptr = head_ptr(k_ptr, k_strides, batch, query_head // queries_per_kv)
         v_ptr = head_ptr(v_ptr, v_strides, batch, query_head // queries_per_kv)
         rows = tl.cast(head, tl.int64) * query_len
-        lse, delta = query_statistics(lse_ptr + rows, delta_ptr + rows, first_query, query_len, QUERY_ROWS)
-        q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True)
+        lse, delta = query_statistics(
+            lse_ptr + rows, delta_ptr + rows, first_query, query_len, QUERY_ROWS, CHECK
+        )
+        q_tile = load_tile(q_ptr, q_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, CHECK)
         dout_tile = load_tile(
-            dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, True
+            dout_ptr, dout_strides, first_query, query_len, HEAD_DIM, QUERY_ROWS, COLS, CHECK
         )
         first_tile, unmasked_start, unmasked_stop, stop_tile = visited_key_tiles(
             first_query, query_len, key_len, window, QUERY_ROWS, KEY_ROWS, CAUSAL

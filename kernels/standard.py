@@ -17,15 +17,16 @@ from torch import Tensor
 
 from kernels.configs import DeviceLimits, KernelConfig, check_fits, choose_config, standard_shared_bytes
 from kernels.events import check_events, note_end, note_start
+from kernels.launching import Arguments
 from kernels.primitives import add_product, head_ptr, load_tile, online_softmax_update, store_tile, sum_dtype
 from kernels.problem import (
-    Arguments,
     Problem,
     launch_strides,
     new_output,
     on_device_of,
     pose,
     problem_arguments,
+    problem_tensors,
     tile_arguments,
 )
 from kernels.visibility import first_visible, hide_unseen, last_visible
@@ -211,13 +212,13 @@ def launch_standard(
     programs = standard_programs(shape, config)
     for room, count in zip((events.scores, events.softmax, events.values), programs, strict=True):
         check_events(room, count)
-    shared = problem_arguments(problem) | tile_arguments(config)
+    shared = problem_tensors(problem) | problem_arguments(problem) | tile_arguments(config)
     shared["key_tiles"] = scores.shape[-1] // config.key_rows
     with on_device_of(out):
         scores_kernel[(programs[0],)](
             scores_ptr=scores,
             scores_strides=launch_strides(scores),
-            scale=problem.q_sign * problem.log2_scale * log(2),
+            scale=problem.layout.q_sign * problem.layout.log2_scale * log(2),
             events_ptr=events.scores,
             **_taken_by(scores_kernel, shared),
         )

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import triton
 from triton.backends.compiler import GPUTarget
@@ -26,6 +27,7 @@ from kernels.configs import (
     shared_bytes,
     standard_shared_bytes,
 )
+from kernels.descriptors import OLDEST_WITH_TMA
 from kernels.flash_decoding import split_kernel
 from kernels.flash_v1 import flash_v1_kernel
 from kernels.flash_v2 import flash_v2_kernel
@@ -52,6 +54,8 @@ class Compiled:
 
 FLASH_V2 = Compiled(flash_v2_kernel, forward_configs, shared_bytes)
 FLASH_DECODING = Compiled(split_kernel, decode_configs, decode_shared_bytes)
+FLASH_V2_BY_TMA = Compiled(flash_v2_kernel, partial(forward_configs, tma=True), shared_bytes)
+FLASH_DECODING_BY_TMA = Compiled(split_kernel, partial(decode_configs, tma=True), decode_shared_bytes)
 FLASH_V1 = Compiled(flash_v1_kernel, flash_v1_configs, flash_v1_shared_bytes)
 STANDARD = (
     Compiled(scores_kernel, forward_configs, standard_shared_bytes),
@@ -67,6 +71,7 @@ def constants_of(kernel, shape, config):
         "QUERY_ROWS": config.query_rows,
         "KEY_ROWS": config.key_rows,
         "CAUSAL": shape.causal,
+        "RAGGED": shape.key_len % config.key_rows != 0,
         "ORDER": "longest_first",
         "q_sign": 1,
         "events_ptr": None,
@@ -75,10 +80,21 @@ def constants_of(kernel, shape, config):
     }
     if shape.window is not None:
         del constants["window"]
+    if config.tma:
+        constants |= {"k_strides": None, "v_strides": None}
     return {name: value for name, value in constants.items() if name in kernel.arg_names}
 
 
-def source_of(kernel, shape, constants):
+def descriptor_type(name, shape, config):
+    """Of what fetches tiles of K or V; V of float8 lies with its keys adjacent."""
+    columns = padded_head_dim(shape.head_dim, shape.element_bytes)
+    tile = [config.key_rows, columns]
+    if name == "v_ptr" and shape.element_bytes == 1:
+        tile.reverse()
+    return f"tensordesc<{ELEMENT_TYPES[shape.element_bytes]}{[1, 1, *tile]}>"
+
+
+def source_of(kernel, shape, constants, config):
     """The kernel with the argument types that contiguous tensors of this shape have; V of float8 lies with
     its keys adjacent, and the output is then float16.
     """
@@ -88,6 +104,8 @@ def source_of(kernel, shape, constants):
     for index, name in enumerate(kernel.arg_names):
         if name in constants:
             signature[name], values[(index,)] = "constexpr", constants[name]
+        elif config.tma and name in ("k_ptr", "v_ptr"):
+            signature[name] = descriptor_type(name, shape, config)
         elif name.endswith("_strides"):
             adjacent = 2 if name == "v_strides" and shape.element_bytes == 1 else 3
             signature[name] = tuple("constexpr" if axis == adjacent else "i32" for axis in range(4))
@@ -109,7 +127,7 @@ def compile_for(compiled, shape, limits, *, noting=False):
         del constants["events_ptr"]
     major, minor = limits.capability
     binary = triton.compile(
-        source_of(compiled.kernel, shape, constants),
+        source_of(compiled.kernel, shape, constants, config),
         target=GPUTarget("cuda", 10 * major + minor, 32),
         options={"num_warps": config.warps, "num_stages": config.stages},
     )
@@ -137,6 +155,12 @@ def compile_all():
             for compiled in (FLASH_V2, FLASH_V1, *STANDARD) if everything else (FLASH_V2, FLASH_V1):
                 yield compile_for(compiled, shape, limits)
         yield compile_for(FLASH_DECODING, AttentionShape(1, 4096, 128, query_heads=8, kv_heads=2), limits)
+        if capability >= OLDEST_WITH_TMA:
+            yield compile_for(FLASH_V2_BY_TMA, AttentionShape(4096, 4096, 64), limits)
+            yield compile_for(FLASH_V2_BY_TMA, AttentionShape(1024, 1024, 128, causal=True), limits)
+            yield compile_for(FLASH_V2_BY_TMA, AttentionShape(1024, 1024, 128, element_bytes=1), limits)
+            few = AttentionShape(1, 4096, 128, query_heads=8, kv_heads=2)
+            yield compile_for(FLASH_DECODING_BY_TMA, few, limits)
         if capability >= FLOAT8_CAPABILITY:
             yield compile_for(FLASH_V2, AttentionShape(1024, 1024, 128, element_bytes=1), limits)
         if capability == (9, 0):

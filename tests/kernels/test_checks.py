@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from kernels import checks
-from kernels.checks import limits_of, problem_of, split_scale, with_keys_adjacent
+from kernels.checks import Laid, limits_of, problem_of, split_scale, with_keys_adjacent
 from kernels.flash_v1 import flash_v1_forward
 from kernels.flash_v2 import flash_v2_forward
 
@@ -72,19 +72,9 @@ def fake_gpu(monkeypatch, capability):
     return torch.device("cuda", 0)
 
 
-def on_fake_gpu(device, dtype, **strides):
-    """As much of a tensor as the checks look at."""
-    shape = (1, 1, 32, 64)
-    real = torch.empty(shape, dtype=dtype)
-    return SimpleNamespace(
-        ndim=4,
-        shape=real.shape,
-        dtype=dtype,
-        device=device,
-        requires_grad=False,
-        element_size=real.element_size,
-        stride=lambda axis: strides.get("rows", 64) if axis == 2 else real.stride(axis),
-    )
+def on_fake_gpu(device, dtype, rows=64):
+    """How a tensor of one head lies there."""
+    return Laid(torch.Size((1, 1, 32, 64)), (2048, 2048, rows, 1), dtype, device, True)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +151,7 @@ def test_a_gradient_is_refused_rather_than_dropped(device):
 def test_a_device_that_is_no_gpu_is_refused(monkeypatch):
     monkeypatch.setattr("triton.knobs.runtime.interpret", False)
     with pytest.raises(ValueError, match="q must be on a GPU, got cpu"):
-        flash_v2_forward(*qkv("cpu"))
+        limits_of(torch.device("cpu"))
     with pytest.raises(ValueError, match="q must be on a GPU, got meta"):
         flash_v2_forward(*qkv("meta"))
 

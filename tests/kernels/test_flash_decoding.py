@@ -90,12 +90,7 @@ def test_unsplit_each_query_head_walks_all_keys_by_itself(generator, batch, quer
 def test_unsplit_there_is_one_program_for_each_query_head(generator, monkeypatch):
     grids: list[int] = []
 
-    class Kernel:
-        def __getitem__(self, grid):
-            grids.extend(grid)
-            return lambda **_: None
-
-    monkeypatch.setattr("kernels.flash_decoding.split_kernel", Kernel())
+    monkeypatch.setattr("kernels.flash_decoding._LAUNCHER", lambda programs, *_, **__: grids.append(programs))
     q, k, v = random_qkv(generator, (2, 6, 1, 16), (2, 2, 40, 16))
     decode_unsplit(q, k, v)
     flash_decoding(q, k, v, splits=1)

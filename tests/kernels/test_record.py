@@ -195,12 +195,12 @@ def test_a_launch_has_room_for_the_notes_of_each_program(monkeypatch, device, ca
 @pytest.mark.parametrize("case", [c for c in EVERY_CASE if c.kernel is not Kernel.V1_FORWARD], ids=case_id)
 def test_a_program_writes_what_the_block_of_its_number_owns(monkeypatch, device, case):
     """Kernels are watched at work: when a program ends, what it wrote is NaN no longer."""
-    made: dict[str, list[torch.Tensor]] = {"empty": [], "empty_like": []}
-    for name, kept in made.items():
-        monkeypatch.setattr(torch, name, keeping(getattr(torch, name), kept))
+    made: list[torch.Tensor] = []
+    for name in ("empty", "empty_like"):
+        monkeypatch.setattr(torch, name, keeping(getattr(torch, name), made))
     silence(monkeypatch)
     bound = bind_launch(case, device)
-    dq_dk_dv, (out, *_) = made["empty_like"], made["empty"]
+    out, _lse, *dq_dk_dv = made
     seen: list[np.ndarray] = []
 
     def look(events_ptr):
@@ -209,7 +209,7 @@ def test_a_program_writes_what_the_block_of_its_number_owns(monkeypatch, device,
         elif case.kernel is Kernel.V2_QUERY_GRADIENTS:
             owned = dq_dk_dv[0]
         else:
-            owned = next((tensor for tensor in made["empty"] if tensor.ndim == 5), out)
+            owned = next((tensor for tensor in made if tensor.ndim == 5), out)
         seen.append(~owned[..., 0].isnan().numpy())
 
     monkeypatch.setattr(MODULE_OF[case.kernel], "note_end", look)
