@@ -30,6 +30,25 @@ def each_once(shape: AttentionShape) -> Moved:
     return Moved((query_rows + 2 * key_rows) * row_bytes, query_rows * (row_bytes + FLOAT32_BYTES))
 
 
+def gradients_once(shape: AttentionShape) -> Moved:
+    """Q, K, V, O, dO and the log-sum-exp read once, dQ, dK and dV written: no backward stays below."""
+    query_rows = shape.batch * shape.query_heads * shape.query_len
+    key_rows = shape.batch * shape.kv_heads * shape.key_len
+    row_bytes = shape.head_dim * shape.element_bytes
+    read = (3 * query_rows + 2 * key_rows) * row_bytes + query_rows * FLOAT32_BYTES
+    return Moved(read, (query_rows + 2 * key_rows) * row_bytes)
+
+
+def least_bytes(shape: AttentionShape, direction: str) -> Moved:
+    """What a call in a direction, one of work.DIRECTIONS, must move at least."""
+    if direction == "backward":
+        return gradients_once(shape)
+    if direction == "both":
+        forward, backward = each_once(shape), gradients_once(shape)
+        return Moved(forward.read + backward.read, forward.written + backward.written)
+    return each_once(shape)
+
+
 def standard_bytes(shape: AttentionShape, tile: TileShape) -> Moved:
     """Algorithm 0, which counts each input once, S and P once in each direction."""
     traffic = traffic_of(trace_standard(_one_head(shape), tile))

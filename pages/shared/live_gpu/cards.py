@@ -111,7 +111,7 @@ def how_it_was_measured(shown: Shown, text: Text) -> str:
         clocks = tuple(clock for result in shown.results for clock in result.sm_clock_mhz)
         run = (environment.run, environment.date, environment.commit[:12])
         facts += [
-            (text("live.method.size"), _sizes(shown.results, text)),
+            (text("live.method.size"), "" if has_own_size(shown.settings) else _sizes(shown.results, text)),
             (text("live.method.timing"), timing_text(environment.timing, text)),
             (text("live.method.clocks"), clocks_set_text(environment.clocks, text)),
             (text("live.method.seen_clocks"), clocks_text(clocks, text)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from kernels.counted import CountedRun, read_counts
 from kernels.results import Recording, read
 from pages.shared.live_gpu.problems import select
 from pages.shared.live_gpu.settings import Settings
@@ -22,3 +23,10 @@ def recordings(direction: str) -> tuple[Recording, ...]:
 def recording_for(settings: Settings) -> Recording | None:
     """The newest recording that holds results of what is asked for, or None where none does."""
     return next((each for each in recordings(settings.direction) if select(each.results, settings)), None)
+
+
+@cache
+def counted_runs() -> tuple[CountedRun, ...]:
+    """What Nsight Compute's counters saw, the newest first."""
+    found = [read_counts(path) for path in RECORDED.glob("counters_*.jsonl")]
+    return tuple(sorted(found, key=lambda run: run.environment.date, reverse=True))

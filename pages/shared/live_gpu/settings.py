@@ -13,7 +13,7 @@ LONGEST = "longest"
 DIRECTIONS = ("forward", "backward", "both", "decode")
 DTYPES = ("float16", "bfloat16", "float32")
 KEPT, OWN = "kept", "own"  # batch and heads: chosen at each length to keep the work alike, or as typed
-VIEWS = ("throughput", "bandwidth", "time", "speed_up", "memory", "table")
+VIEWS = ("throughput", "bandwidth", "time", "speed_up", "memory", "roofline", "table")
 TOKENS, HIDDEN = 16_384, 2048  # batch x length, and heads x head dim, that are kept
 
 

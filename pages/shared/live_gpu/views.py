@@ -12,10 +12,12 @@ from pages.shared.frame import Page
 from pages.shared.live_gpu.cards import card_head, problem_text, provenance_chip
 from pages.shared.live_gpu.memory import modelled_bytes
 from pages.shared.live_gpu.results_table import draw_results_table
-from pages.shared.live_gpu.settings import lengths
+from pages.shared.live_gpu.roofline import counted_range, roof_of, roofline_points
+from pages.shared.live_gpu.settings import has_own_size, lengths
 from pages.shared.live_gpu.source import Shown
 from pages.shared.live_gpu.table import BASELINE
 from viz.quantity import BANDWIDTH, THROUGHPUT, TIME, Quantity, speed_up_over
+from viz.roofline import roofline_figure
 from viz.timing import against_length, memory_figure
 
 HEIGHT_PX = 400
@@ -50,7 +52,14 @@ def draw_chart(figure: Any, look: Look, name: str) -> None:
 
 
 def _names(look: Look) -> dict[str, str]:
-    return {"baseline": look.page.text(f"live.name.{BASELINE}")}
+    names = {"baseline": look.page.text(f"live.name.{BASELINE}"), "counted": "", "growth": ""}
+    if not has_own_size(look.shown.settings):
+        names["growth"] = look.page.text("live.memory.growth")
+    off = counted_range()
+    if off is not None:
+        less, more = (f"{100 * abs(each):.0f}" for each in off)
+        names["counted"] = look.page.text("live.roofline.counted", less=less, more=more)
+    return names
 
 
 def _against_length(quantity: Quantity, name: str) -> Callable[[Look], None]:
@@ -90,11 +99,26 @@ def _draw_memory(look: Look) -> None:
     draw_chart(figure, look, "memory")
 
 
+def _draw_roofline(look: Look) -> None:
+    page, shown = look.page, look.shown
+    if shown.settings.dtype == "float32":
+        st.html(f'<p class="fa-how">{page.text("live.roofline.float32")}</p>')
+        return
+    roof = roof_of(shown.environment, shown.results, page.text)
+    if roof is None:
+        st.html(f'<p class="fa-how">{page.text("live.roofline.unknown")}</p>')
+        return
+    points = roofline_points(shown, roof, page.theme, page.text)
+    figure = roofline_figure(points, roof, theme=page.theme, text=page.text, height=HEIGHT_PX)
+    draw_chart(figure, look, "roofline")
+
+
 _DRAW: dict[str, Callable[[Look], None]] = {
     "throughput": _against_length(THROUGHPUT, "throughput"),
     "bandwidth": _against_length(BANDWIDTH, "bandwidth"),
     "time": _against_length(TIME, "time"),
     "speed_up": _draw_speed_up,
     "memory": _draw_memory,
+    "roofline": _draw_roofline,
     "table": lambda look: draw_results_table(look.page, look.shown),
 }
