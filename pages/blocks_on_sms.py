@@ -8,13 +8,14 @@ from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
 from pages.shared.blocks_on_sms.launch_now import draw_launch_now
 from pages.shared.blocks_on_sms.occupancy import draw_occupancy
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
+from pages.shared.blocks_on_sms.recorded_words import fitted_assumptions, measured_notice
 from pages.shared.blocks_on_sms.recordings import shown_placements
 from pages.shared.blocks_on_sms.resolve import resolve
 from pages.shared.blocks_on_sms.runs import cuts_of, model_runs
 from pages.shared.blocks_on_sms.settings import MEASURED, NOW, SIZES, WHAT_IF, Settings, gpu_of, shape_of
 from pages.shared.blocks_on_sms.sizes import draw_sizes
 from pages.shared.blocks_on_sms.strip import draw_controls
-from pages.shared.blocks_on_sms.words import assumptions, fitted_assumptions, measured_notice, model_notice
+from pages.shared.blocks_on_sms.words import assumptions, model_notice
 from pages.shared.cards import draw_cards, draw_points
 from pages.shared.components import mount
 from pages.shared.controls import open_controls
@@ -54,7 +55,7 @@ def draw_measured(page: Page, settings: Settings) -> None:
         return
     placements = shown_placements(problem, Order(settings.beside), settings.run)
     mount(timeline.ASSET, measured_timeline(page, problem, placements), key="sms-timeline")
-    st.html(f'<p class="fa-notice">{measured_notice(page, placements)}</p>')
+    st.html(f'<p class="fa-notice">{measured_notice(page, problem, placements)}</p>')
     draw_cards(measured_cards(page, problem, placements))
     draw_points(page.text("sms.assumptions"), fitted_assumptions(page))
 

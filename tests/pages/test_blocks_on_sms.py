@@ -17,9 +17,11 @@ from pages.shared.blocks_on_sms import device_here, launch_now
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
 from pages.shared.blocks_on_sms.occupancy import curves_of
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
+from pages.shared.blocks_on_sms.recorded_words import fitted_assumptions, measured_notice
 from pages.shared.blocks_on_sms.recordings import (
     DEFAULT_LAUNCH,
     made_here,
+    own_order,
     pace_source,
     placement_of,
     recorded_problems,
@@ -43,7 +45,7 @@ from pages.shared.blocks_on_sms.settings import (
 )
 from pages.shared.blocks_on_sms.sizes import busy_by_heads, busy_by_length
 from pages.shared.blocks_on_sms.strip import shown_names
-from pages.shared.blocks_on_sms.words import assumptions, fitted_assumptions, measured_notice, model_notice
+from pages.shared.blocks_on_sms.words import assumptions, model_notice
 from pages.shared.catalogue import LANGUAGES, load_catalogue, translate
 from pages.shared.frame import ROOT
 from simulator.gpu import GPUS
@@ -231,7 +233,7 @@ def test_an_occupancy_curve_passes_through_the_block_and_ends_where_none_fits():
 @pytest.mark.parametrize("problem", recorded_problems())
 def test_every_sentence_of_a_measurement_can_be_said(language, problem):
     page, placements = page_in(language), shown_placements(problem, Order.LONGEST_FIRST, 1)
-    assert measured_notice(page, placements)
+    assert measured_notice(page, problem, placements)
     data = measured_timeline(page, problem, placements)
     assert len(data["panels"]) == 2 * len(placements)
     assert len(data["comparison"]["tables"]) == len(placements)
@@ -257,11 +259,11 @@ def test_v1_s_card_says_how_far_its_tiles_differ():
 def test_every_kept_run_of_every_launch_can_be_shown():
     """Each problem is named once, and its launches are of one kernel, shape and tile."""
     for problem, orders in recorded_problems().items():
-        assert Order.NATURAL in orders
+        assert own_order(problem) in orders
         for order, kept in orders.items():
             runs = [placement_of(problem, order, run + 1) for run in range(len(kept.launch.facts.kept))]
             assert [run.launch_number for run in runs] == list(kept.launch.facts.kept)
-            assert {run.shape for run in runs} == {placement_of(problem, Order.NATURAL, 1).shape}
+            assert {run.shape for run in runs} == {placement_of(problem, own_order(problem), 1).shape}
 
 
 def test_paces_come_from_the_smallest_launch_that_fills_an_sm_as_full_as_any():
@@ -270,7 +272,7 @@ def test_paces_come_from_the_smallest_launch_that_fills_an_sm_as_full_as_any():
         for name, order in siblings_of(problem):
             other = placement_of(name, order, 1)
             assert other.schedule.slots_per_sm <= source.schedule.slots_per_sm
-            if order is Order.NATURAL and len(other.blocks) < len(source.blocks):
+            if order is own_order(name) and len(other.blocks) < len(source.blocks):
                 assert other.schedule.slots_per_sm < source.schedule.slots_per_sm
 
 

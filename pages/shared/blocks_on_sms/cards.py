@@ -7,9 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernels.placements import RecordedPlacement
+from kernels.recording_plan import DECODES
 from pages.shared.blocks_on_sms.comparison import signed_percent
+from pages.shared.blocks_on_sms.order_bytes import order_bytes_card
+from pages.shared.blocks_on_sms.recorded_words import launch_words, measured_words
 from pages.shared.blocks_on_sms.recordings import (
     from_roofline,
+    kernel_of,
     made_here,
     pace_source,
     placement_of,
@@ -18,7 +22,7 @@ from pages.shared.blocks_on_sms.recordings import (
     transferred,
 )
 from pages.shared.blocks_on_sms.runs import Cut
-from pages.shared.blocks_on_sms.words import launch_words, measured_words, problem_words
+from pages.shared.blocks_on_sms.words import problem_words
 from pages.shared.cards import Card, Table
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
@@ -49,7 +53,11 @@ def measured_cards(page: Page, problem: str, placements: Sequence[RecordedPlacem
         page.text("sms.card.versions", driver=recorded.driver, torch=recorded.torch, triton=recorded.triton),
     )
     noted = Card(page.text("sms.card.launches"), measured_words(page, first), lines)
-    return [noted] if problem in made_here() else [noted, _times_card(page, problem)]
+    if problem in made_here():
+        return [noted]
+    cards = [noted, _times_card(page, problem)]
+    ordered = first.launch.kernel is Kernel.V2_FORWARD and first.shape.causal
+    return [*cards, order_bytes_card(page)] if ordered else cards
 
 
 def _times_card(page: Page, problem: str) -> Card:
@@ -57,20 +65,21 @@ def _times_card(page: Page, problem: str) -> Card:
     head = ("", *(page.text(f"sms.times.{column}") for column in ("measured", "own", "other", "roofline")))
     source, source_order = pace_source(problem)
     rows = tuple(_times_row(page, name, order) for name, order in siblings_of(problem))
-    source_launch = placement_of(source, source_order, 1)
+    decodes = kernel_of(problem) in DECODES
     lines = (
-        page.text("sms.times.source", heads=f"{source_launch.shape.query_heads:,}"),
+        page.text("sms.times.source", launch=launch_words(page, source, source_order)),
         _why_paces_miss(page, problem),
-        page.text("sms.times.why_roofline"),
+        page.text("sms.times.why_roofline_decode" if decodes else "sms.times.why_roofline"),
     )
     title, provenance = page.text("sms.times.title"), page.text("sms.provenance.both")
     return Card(title, provenance, lines, (Table(head, rows),), wide=True)
 
 
 def _why_paces_miss(page: Page, problem: str) -> str:
+    kernel = kernel_of(problem)
+    if kernel is not Kernel.V1_FORWARD:
+        return page.text(f"sms.times.why{'_decode' if kernel in DECODES else ''}")
     launches = [placement_of(name, order, 1) for name, order in siblings_of(problem)]
-    if launches[0].launch.kernel is not Kernel.V1_FORWARD:
-        return page.text("sms.times.why")
     tile_s = [
         float(np.mean((each.schedule.end_s - each.schedule.start_s) / each.launch.work_tiles))
         for each in launches

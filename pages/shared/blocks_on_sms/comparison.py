@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from kernels.placements import RecordedPlacement
+from pages.shared.blocks_on_sms.recorded_words import fit_words
 from pages.shared.blocks_on_sms.recordings import refitted
-from pages.shared.blocks_on_sms.words import fit_words
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
 from simulator.modelled_run import ModelledRun

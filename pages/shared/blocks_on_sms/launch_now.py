@@ -13,9 +13,9 @@ import streamlit as st
 from kernels.placements import read_launches
 from kernels.results import Unavailable, parse_line
 from pages.shared.address import Complaint
+from pages.shared.blocks_on_sms.recorded_words import launch_words
 from pages.shared.blocks_on_sms.recordings import Kept, made_here
 from pages.shared.blocks_on_sms.settings import Settings
-from pages.shared.blocks_on_sms.words import launch_words
 from pages.shared.frame import ROOT, Page
 from pages.shared.live_gpu.panel import is_running, the_desk
 from simulator.launch import Order

@@ -7,12 +7,13 @@ from typing import Any
 
 from kernels.placements import RecordedPlacement
 from pages.shared.blocks_on_sms.comparison import measured_comparison, model_comparison
+from pages.shared.blocks_on_sms.recorded_words import measured_words, order_note
 from pages.shared.blocks_on_sms.recordings import refitted
 from pages.shared.blocks_on_sms.runs import Cut
-from pages.shared.blocks_on_sms.words import grid_words, measured_words, problem_words
+from pages.shared.blocks_on_sms.words import grid_words, problem_words
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
-from simulator.launch import Kernel, Launch, blocks_of_head, splits_of
+from simulator.launch import BY_COLUMN, Kernel, Launch, blocks_of_head, splits_of
 from simulator.modelled_run import ModelledRun
 from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
 from simulator.schedule import Schedule, busy_fraction, makespan_s, tail_of
@@ -31,15 +32,22 @@ FORWARD_STRIPS = (
     Strip("V", "value", "keys"),
     Strip("O", "output", "queries"),
 )
+KEY_GRADIENT_STRIPS = (
+    Strip("K", "key", "keys"),
+    Strip("V", "value", "keys"),
+    Strip("dK", "key", "keys"),
+    Strip("dV", "value", "keys"),
+    Strip("Q", "query", "queries"),
+    Strip("dO", "output", "queries"),
+)
 STRIPS = {
-    Kernel.V2_BACKWARD: (
-        Strip("K", "key", "keys"),
-        Strip("V", "value", "keys"),
-        Strip("dK", "key", "keys"),
-        Strip("dV", "value", "keys"),
+    Kernel.V2_BACKWARD: (*KEY_GRADIENT_STRIPS, Strip("dQ", "query", "queries", use="added")),
+    Kernel.V2_KEY_GRADIENTS: KEY_GRADIENT_STRIPS,
+    Kernel.V2_QUERY_GRADIENTS: (
         Strip("Q", "query", "queries"),
         Strip("dO", "output", "queries"),
-        Strip("dQ", "query", "queries", use="added"),
+        Strip("dQ", "query", "queries"),
+        *FORWARD_STRIPS[1:3],
     ),
     Kernel.FLASH_DECODING: (*FORWARD_STRIPS[:3], Strip("O", "output", "queries", use="added")),
 }
@@ -109,9 +117,7 @@ def measured_timeline(page: Page, problem: str, placements: Sequence[RecordedPla
                     gpc_of_sm=placement.recorded_on.gpc_of_sm if kind is Provenance.MEASURED else (),
                 )
             )
-        columns.append(
-            Column(order, page.text(f"sms.order_note.{placement.order}"), (len(panels) - 2, len(panels) - 1))
-        )
+        columns.append(Column(order, order_note(page, placement), (len(panels) - 2, len(panels) - 1)))
     chips = (
         Chip(Provenance.MODELLED, page.text("sms.provenance.greedy")),
         Chip(Provenance.MEASURED, measured_words(page, placements[0])),
@@ -146,10 +152,12 @@ def _panel(
     counts = {"query_tiles": query_tile_count(shape, tile), "key_tiles": key_tile_count(shape, tile)}
     words = {count: f"{tiles:,}" for count, tiles in counts.items()}
     kernel = launch.kernel
+    if kernel is Kernel.FLASH_DECODING and splits_of(launch) == 1:
+        kernel = Kernel.UNSPLIT_DECODE  # nothing is left to merge
     return Panel(
         launch=launch,
         schedule=schedule,
-        owned=blocks_of_head(kernel, shape, tile, splits=splits_of(launch)),
+        owned=blocks_of_head(launch.kernel, shape, tile, splits=splits_of(launch)),
         strips=STRIPS.get(kernel, FORWARD_STRIPS),
         **counts,
         kind=kind,
@@ -165,9 +173,7 @@ def _panel(
         ),
         block_text=page.text(f"sms.block.{kernel}", **words),
         owns_text=page.text(f"sms.owns.{kernel}"),
-        amount_text=page.text(
-            "sms.amount.queries" if kernel is Kernel.V2_BACKWARD else "sms.amount.keys", **words
-        ),
+        amount_text=page.text("sms.amount.queries" if kernel in BY_COLUMN else "sms.amount.keys", **words),
         grid_text=grid_words(page, launch),
         gpc_of_sm=gpc_of_sm,
     )

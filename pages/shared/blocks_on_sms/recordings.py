@@ -15,11 +15,13 @@ from kernels.placements import (
     RecordedPlacement,
     placements_of,
     read_launches,
+    shape_of,
 )
 from simulator.gpu import gpu_named
-from simulator.launch import Order
+from simulator.launch import Kernel, Order
 from simulator.modelled_run import RecordedRun, refit_run, roofline_run, transfer_run
 from simulator.pace import Pace
+from simulator.problem import AttentionShape
 from simulator.schedule import Schedule
 
 DEFAULT_LAUNCH = "v2_forward_d128_causal_16x4096"  # more blocks than slots, few enough to be seen
@@ -54,6 +56,28 @@ def made_here() -> dict[str, dict[Order, Kept]]:
     return {}
 
 
+@cache
+def problems_of(kernel: Kernel) -> tuple[str, ...]:
+    """The recorded problems of one kernel."""
+    return tuple(problem for problem in recorded_problems() if kernel_of(problem) is kernel)
+
+
+def recorded_kernels() -> tuple[Kernel, ...]:
+    """The kernels whose launches are shipped."""
+    return tuple(kernel for kernel in Kernel if problems_of(kernel))
+
+
+def kernel_of(problem: str) -> Kernel:
+    """What was launched."""
+    return Kernel(next(iter(orders_of(problem).values())).launch.facts.kernel)
+
+
+def unsplit_of(problem: str) -> str | None:
+    """The recorded decode of the same problem that splits no keys."""
+    shape = _shape_of(problem)
+    return next((other for other in problems_of(Kernel.UNSPLIT_DECODE) if _shape_of(other) == shape), None)
+
+
 def orders_of(problem: str) -> dict[Order, Kept]:
     """The launches of a problem, shipped or made here."""
     return made_here().get(problem) or recorded_problems()[problem]
@@ -67,14 +91,20 @@ def placement_of(problem: str, order: Order, run: int) -> RecordedPlacement:
 
 
 def shown_placements(problem: str, beside: Order, run: int) -> tuple[RecordedPlacement, ...]:
-    """A launch in natural order and, where it was recorded in another, one in that order beside it."""
-    orders = orders_of(problem)
-    shown = [order for order in (Order.NATURAL, beside) if order in orders]
+    """A launch in its own order and, where it was recorded in another, one in that order beside it."""
+    own = own_order(problem)
+    shown = [own, beside] if beside != own and beside in orders_of(problem) else [own]
     return tuple(placement_of(problem, order, run) for order in shown)
 
 
+def own_order(problem: str) -> Order:
+    """The natural order where it was recorded; of a kernel that knows but one order, that one."""
+    orders = orders_of(problem)
+    return Order.NATURAL if Order.NATURAL in orders else next(iter(orders))
+
+
 def siblings_of(problem: str) -> list[tuple[str, Order]]:
-    """All launches of the same kernel, head dim, mask and length, smallest first."""
+    """All launches of the same kernel, head dim, mask, length and sharing of heads, smallest first."""
     kind = _kind(next(iter(recorded_problems()[problem].values())))
     return [
         (name, order)
@@ -85,11 +115,11 @@ def siblings_of(problem: str) -> list[tuple[str, Order]]:
 
 
 def pace_source(problem: str) -> tuple[str, Order]:
-    """The launch whose paces are tried on its siblings: the smallest in natural order of those that put most
+    """The launch whose paces are tried on its siblings: the smallest in its own order of those that put most
     blocks on an SM.
     """
-    natural = [(name, order) for name, order in siblings_of(problem) if order is Order.NATURAL]
-    return max(natural, key=lambda each: placement_of(*each, 1).schedule.slots_per_sm)
+    own = [(name, order) for name, order in siblings_of(problem) if order is own_order(name)]
+    return max(own, key=lambda each: placement_of(*each, 1).schedule.slots_per_sm)
 
 
 @cache
@@ -119,10 +149,18 @@ def _run_of(problem: str, order: Order, run: int) -> RecordedRun:
     return RecordedRun(placement.launch, placement.blocks, placement.schedule)
 
 
-def _kind(kept: Kept) -> tuple[str, int, bool, int]:
+def _shape_of(problem: str) -> AttentionShape:
+    return shape_of(next(iter(orders_of(problem).values())).launch.facts)
+
+
+_Kind = tuple[str, int, bool, int, int]
+
+
+def _kind(kept: Kept) -> _Kind:
     facts = kept.launch.facts
-    return facts.kernel, facts.head_dim, facts.causal, facts.length
+    sharing = facts.heads // (facts.kv_heads or facts.heads)
+    return facts.kernel, facts.head_dim, facts.causal, facts.length, sharing
 
 
-def _sort_key(kept: Kept) -> tuple[tuple[str, int, bool, int], int]:
-    return _kind(kept), kept.launch.facts.batch * kept.launch.facts.heads
+def _sort_key(kept: Kept) -> tuple[_Kind, int]:
+    return _kind(kept), kept.launch.sm.shape[1]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import streamlit as st
+
 from pages.shared.blocks_on_sms.device_here import gpus_here
-from pages.shared.blocks_on_sms.recordings import recorded_problems
+from pages.shared.blocks_on_sms.recorded_words import launch_words
+from pages.shared.blocks_on_sms.recordings import kernel_of, problems_of, recorded_kernels, recorded_problems
 from pages.shared.blocks_on_sms.settings import (
     BACKWARD,
     DECODING,
@@ -20,11 +25,11 @@ from pages.shared.blocks_on_sms.settings import (
     gpu_of,
     shape_of,
 )
-from pages.shared.blocks_on_sms.words import launch_words, short_problem_words
-from pages.shared.controls import Controls
+from pages.shared.blocks_on_sms.words import short_problem_words
+from pages.shared.controls import Controls, adopt
 from pages.shared.frame import Page
 from simulator.gpu import GPUS
-from simulator.launch import Order
+from simulator.launch import Kernel, Order
 
 PROBLEM = ("gpu", "batch", "heads", "length", "head_dim", "causal", "rows")
 TYPED_GPU = ("capability", "sm_count", "bandwidth", "peak", "l2")
@@ -44,12 +49,37 @@ def draw_controls(page: Page, controls: Controls[Settings]) -> None:
         "beside": {
             order.value: page.text(f"sms.order.{order}") for order in (Order.REVERSED, Order.LONGEST_FIRST)
         },
-        "launch": {problem: launch_words(page, problem) for problem in recorded_problems()}
+        "launch": {problem: launch_words(page, problem) for problem in problems_of(_shown_kernel(settings))}
         | ({NOW: page.text("sms.now.choice")} if settings.launch == NOW or gpus_here() else {}),
     }
     with controls.strip(_summary(page, settings)):
         for name in shown_names(settings):
+            if name == "launch":
+                _draw_kernel(page, settings)
             controls.draw(name, f"sms.control.{name}", options=options.get(name))
+
+
+def _draw_kernel(page: Page, settings: Settings) -> None:
+    """Which kernel's launches can be chosen. No setting of its own: a launch is of one kernel."""
+    key = f"fa-control-{page.name}-kernel"
+    st.session_state[key] = _shown_kernel(settings).value
+    st.selectbox(
+        page.text("sms.control.kernel"),
+        [kernel.value for kernel in recorded_kernels()],
+        format_func=lambda kernel: page.text(f"sms.kernel.{kernel}"),
+        key=key,
+        on_change=_show_kernel,
+        args=(page.name, settings, key),
+    )
+
+
+def _show_kernel(page_name: str, settings: Settings, key: str) -> None:
+    first = problems_of(Kernel(st.session_state[key]))[0]
+    adopt(page_name, replace(settings, launch=first))
+
+
+def _shown_kernel(settings: Settings) -> Kernel:
+    return Kernel.V2_FORWARD if settings.launch == NOW else kernel_of(settings.launch)
 
 
 def shown_names(settings: Settings) -> tuple[str, ...]:

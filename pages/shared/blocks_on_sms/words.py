@@ -1,27 +1,27 @@
-"""Words of Blocks on SMs that depend on its runs: problems, grids, what to notice, what the model assumes."""
+"""Words of Blocks on SMs that depend on its modelled runs: problems, grids, what to notice, what the model
+assumes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
-from kernels.placements import RecordedPlacement
-from pages.shared.blocks_on_sms.recordings import orders_of
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
-from simulator.launch import Kernel, Launch, Order
-from simulator.modelled_run import DRAWS, ModelledRun
-from simulator.pace import Pace
+from simulator.launch import Kernel, Launch
+from simulator.modelled_run import ModelledRun
 from simulator.problem import AttentionShape
 from simulator.schedule import makespan_s, tail_of
 from viz.units import format_seconds
 
 ASSUMPTIONS = ("dispatch", "time", "tiles", "bytes", "left_out", "peaks", "registers")
-FITTED_ASSUMPTIONS = ("pace", "seniority", "scatter", "pause", "order", "slots", "left_out")
 
 
 def problem_words(page: Page, shape: AttentionShape, where: str) -> str:
-    """The problem in one line: GPU, batch, heads, N, d, causal or not."""
+    """The problem in one line: GPU, batch, heads, N, d, causal or not; or a decode, which has one query."""
+    if shape.query_len == 1 < shape.key_len:
+        values = _problem_values(shape, where)
+        return page.text("sms.problem_decode", kv_heads=f"{shape.kv_heads:,}", **values)
     mask = page.text("sms.causal" if shape.causal else "sms.full")
     return page.text("sms.problem", mask=mask, **_problem_values(shape, where))
 
@@ -39,46 +39,6 @@ def _problem_values(shape: AttentionShape, where: str) -> dict[str, str]:
         "length": f"{shape.key_len:,}",
         "head_dim": f"{shape.head_dim}",
     }
-
-
-def launch_words(page: Page, problem: str, order: Order | None = None) -> str:
-    """A recorded problem in short, and the order of the launch that is meant."""
-    facts = next(iter(orders_of(problem).values())).launch.facts
-    words = page.text(
-        "sms.launch",
-        kernel=page.text(f"sms.kernel.{facts.kernel}"),
-        heads=f"{facts.batch * facts.heads:,}",
-        length=f"{facts.length:,}",
-        head_dim=facts.head_dim,
-        mask=page.text("sms.causal" if facts.causal else "sms.full"),
-    )
-    if order is None:
-        return words
-    return page.text("sms.launch_order", heads=f"{facts.heads:,}", order=page.text(f"sms.order.{order}"))
-
-
-def measured_words(page: Page, placement: RecordedPlacement) -> str:
-    """Where, when and which launch."""
-    return page.text(
-        "sms.provenance.measured",
-        gpu=placement.recorded_on.gpu,
-        month=month_words(page, placement.recorded_on.month),
-        launch=placement.launch_number,
-        launches=placement.launches_recorded,
-    )
-
-
-def month_words(page: Page, month: str) -> str:
-    """2026-11 as Nov 2026."""
-    year, number = month.split("-")
-    return page.text(f"sms.month.{number}", year=year)
-
-
-def fit_words(page: Page, pace: Pace) -> str:
-    """A block alone on its SM as an equation."""
-    if pace.fixed_tiles == 0:
-        return page.text("sms.fit_equal", per_tile=format_seconds(pace.per_tile_s))
-    return page.text("sms.fit", fixed=format_seconds(pace.fixed_s), per_tile=format_seconds(pace.per_tile_s))
 
 
 def grid_words(page: Page, launch: Launch) -> str:
@@ -112,28 +72,6 @@ def model_notice(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> str:
     return page.text(f"sms.notice.{kind}", **values)
 
 
-def measured_notice(page: Page, placements: Sequence[RecordedPlacement]) -> str:
-    """One line: what another order did to the tail on the hardware."""
-    first = placements[0].schedule
-    if len(placements) == 1:
-        return page.text(
-            "sms.notice.measured_one",
-            blocks=f"{len(first.slot):,}",
-            sms=first.sm_count,
-            each=first.slots_per_sm,
-            makespan=format_seconds(makespan_s(first)),
-        )
-    other = placements[1]
-    return page.text(
-        "sms.notice.measured",
-        order=page.text(f"sms.order.{other.order}"),
-        natural_idle=format_seconds(tail_of(first).mean_idle_s),
-        idle=format_seconds(tail_of(other.schedule).mean_idle_s),
-        natural=format_seconds(makespan_s(first)),
-        other=format_seconds(makespan_s(other.schedule)),
-    )
-
-
 def assumptions(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> list[str]:
     """Everything the model takes for granted, with what that came to for these runs."""
     first, second = runs
@@ -158,11 +96,6 @@ def assumptions(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> list[s
     }
     grids = [page.text(f"sms.assume.grid.{run.launch.kernel}") for run in runs]
     return [*grids, *(page.text(f"sms.assume.{name}", **values) for name in ASSUMPTIONS)]
-
-
-def fitted_assumptions(page: Page) -> list[str]:
-    """Everything that the model of a recorded launch takes for granted."""
-    return [page.text(f"sms.assume_fitted.{name}", draws=DRAWS) for name in FITTED_ASSUMPTIONS]
 
 
 def _l2_words(page: Page, run: ModelledRun) -> str:

@@ -1,0 +1,120 @@
+"""Words of Blocks on SMs about recorded launches: which, in what order, what to notice, what fits assume."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernels.placements import RecordedPlacement
+from kernels.recording_plan import DECODES
+from pages.shared.blocks_on_sms.recordings import orders_of, own_order, placement_of, unsplit_of
+from pages.shared.frame import Page
+from simulator.launch import BY_COLUMN, Kernel, Order
+from simulator.modelled_run import DRAWS
+from simulator.pace import Pace
+from simulator.schedule import makespan_s, tail_of
+from viz.units import format_seconds
+
+FITTED_ASSUMPTIONS = ("pace", "seniority", "scatter", "pause", "order", "slots", "left_out")
+
+
+def launch_words(page: Page, problem: str, order: Order | None = None) -> str:
+    """A recorded problem in short; or, where an order is given, what sets its launch in that order apart from
+    others of its kernel and length.
+    """
+    facts = next(iter(orders_of(problem).values())).launch.facts
+    short, splits = order is not None, f"{facts.splits:,}"
+    heads = f"{facts.batch * facts.heads:,}"
+    if Kernel(facts.kernel) in DECODES:
+        key = "sms.launch_splits" if facts.kernel == Kernel.FLASH_DECODING else "sms.launch_unsplit"
+        if short:
+            return page.text(key, heads=heads, splits=splits)
+        return page.text(
+            "sms.launch_decode",
+            launch=page.text(key, heads=heads, splits=splits),
+            kv_heads=f"{facts.batch * (facts.kv_heads or facts.heads):,}",
+            length=f"{facts.length:,}",
+            head_dim=facts.head_dim,
+        )
+    if short:
+        return page.text("sms.launch_order", heads=f"{facts.heads:,}", order=page.text(f"sms.order.{order}"))
+    return page.text(
+        "sms.launch",
+        kernel=page.text(f"sms.kernel.{facts.kernel}"),
+        heads=heads,
+        length=f"{facts.length:,}",
+        head_dim=facts.head_dim,
+        mask=page.text("sms.causal" if facts.causal else "sms.full"),
+    )
+
+
+def order_note(page: Page, placement: RecordedPlacement) -> str:
+    """Which block comes first, and which next."""
+    kernel = placement.launch.kernel
+    if kernel in (*DECODES, Kernel.V2_QUERY_GRADIENTS):
+        return page.text(f"sms.order_note.{kernel}")
+    by = "columns." if kernel in BY_COLUMN else ""
+    return page.text(f"sms.order_note.{by}{placement.order}")
+
+
+def measured_words(page: Page, placement: RecordedPlacement) -> str:
+    """Where, when and which launch."""
+    return page.text(
+        "sms.provenance.measured",
+        gpu=placement.recorded_on.gpu,
+        month=month_words(page, placement.recorded_on.month),
+        launch=placement.launch_number,
+        launches=placement.launches_recorded,
+    )
+
+
+def month_words(page: Page, month: str) -> str:
+    """2026-11 as Nov 2026."""
+    year, number = month.split("-")
+    return page.text(f"sms.month.{number}", year=year)
+
+
+def fit_words(page: Page, pace: Pace) -> str:
+    """A block alone on its SM as an equation."""
+    if pace.fixed_tiles == 0:
+        return page.text("sms.fit_equal", per_tile=format_seconds(pace.per_tile_s))
+    return page.text("sms.fit", fixed=format_seconds(pace.fixed_s), per_tile=format_seconds(pace.per_tile_s))
+
+
+def measured_notice(page: Page, problem: str, placements: Sequence[RecordedPlacement]) -> str:
+    """One line: what another order did to the tail on the hardware, or what this grid left to the SMs."""
+    first = placements[0].schedule
+    if len(placements) == 1:
+        return _one_launch_notice(page, problem, placements[0])
+    other = placements[1]
+    return page.text(
+        "sms.notice.measured",
+        order=page.text(f"sms.order.{other.order}"),
+        natural_idle=format_seconds(tail_of(first).mean_idle_s),
+        idle=format_seconds(tail_of(other.schedule).mean_idle_s),
+        natural=format_seconds(makespan_s(first)),
+        other=format_seconds(makespan_s(other.schedule)),
+    )
+
+
+def _one_launch_notice(page: Page, problem: str, placement: RecordedPlacement) -> str:
+    schedule, kernel = placement.schedule, placement.launch.kernel
+    unsplit = unsplit_of(problem) if kernel is Kernel.FLASH_DECODING else None
+    values = {
+        "blocks": f"{len(schedule.slot):,}",
+        "sms": schedule.sm_count,
+        "idle": schedule.sm_count - len(np.unique(schedule.slot % schedule.sm_count)),
+        "each": schedule.slots_per_sm,
+        "makespan": format_seconds(makespan_s(schedule)),
+    }
+    if unsplit:
+        alone = placement_of(unsplit, own_order(unsplit), 1).schedule
+        values |= {"unsplit_blocks": len(alone.slot), "unsplit": format_seconds(makespan_s(alone))}
+    of_kernel = "v1_forward" if kernel in (Kernel.V1_FORWARD, Kernel.V2_FORWARD) else str(kernel)
+    return page.text(f"sms.notice.measured.{'beside_unsplit' if unsplit else of_kernel}", **values)
+
+
+def fitted_assumptions(page: Page) -> list[str]:
+    """Everything that the model of a recorded launch takes for granted."""
+    return [page.text(f"sms.assume_fitted.{name}", draws=DRAWS) for name in FITTED_ASSUMPTIONS]
