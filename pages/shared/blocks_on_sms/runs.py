@@ -29,6 +29,9 @@ from simulator.resources import (
 )
 
 
+FLASH_ATTN_ENOUGH = 0.85  # num_splits_heuristic (csrc/flash_attn/flash_api.cpp); our kernel asks for more
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """How a kernel cuts a problem."""
@@ -123,7 +126,8 @@ def code_splits(settings: Settings) -> int:
     shape, gpu = shape_of(settings), gpu_of(settings)
     heads = shape.batch * shape.query_heads
     if settings.compare == DECODING:
-        return split_count(heads, key_tile_count(shape, fa2_decode_tile(settings.head_dim)), 2 * gpu.sm_count)
+        tiles = key_tile_count(shape, fa2_decode_tile(settings.head_dim))
+        return split_count(heads, tiles, 2 * gpu.sm_count, enough=FLASH_ATTN_ENOUGH)
     tile = forward_tile(settings)
     v1 = Cut(Kernel.V1_SPLIT, shape, tile)
     each = resource_occupancy(resources_of(v1, settings), gpu).blocks_per_sm
