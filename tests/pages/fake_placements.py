@@ -37,7 +37,7 @@ def _backward_facts():
                 order = Order.LONGEST_FIRST if causal or by_row else Order.NATURAL
                 yield LaunchFacts(
                     f"{kernel}_{'causal' if causal else 'full'}_{heads}_{order}", kernel.value, 1, heads,
-                    LENGTH, 64, causal, 64, 64, order.value, 4 if causal and not by_row else 1, 1, (1,),
+                    LENGTH, 64, causal, 64, 64, order.value, 4 if causal else 1, 1, (1,),
                 )  # fmt: skip
 
 

@@ -52,8 +52,8 @@ def launch_words(page: Page, problem: str, order: Order | None = None) -> str:
 def order_note(page: Page, placement: RecordedPlacement) -> str:
     """Which block comes first, and which next."""
     kernel = placement.launch.kernel
-    if kernel in (*DECODES, Kernel.V2_QUERY_GRADIENTS):
-        return page.text(f"sms.order_note.{kernel}")
+    if kernel in DECODES or (kernel is Kernel.V2_QUERY_GRADIENTS and not placement.shape.causal):
+        return page.text(f"sms.order_note.{kernel}")  # heads come one by one
     by = "columns." if kernel in BY_COLUMN else ""
     return page.text(f"sms.order_note.{by}{placement.order}")
 

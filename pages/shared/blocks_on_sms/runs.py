@@ -28,7 +28,6 @@ from simulator.resources import (
     forward_resources,
 )
 
-
 FLASH_ATTN_ENOUGH = 0.85  # num_splits_heuristic (csrc/flash_attn/flash_api.cpp); our kernel asks for more
 
 
