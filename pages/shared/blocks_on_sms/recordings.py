@@ -104,7 +104,9 @@ def own_order(problem: str) -> Order:
 
 
 def siblings_of(problem: str) -> list[tuple[str, Order]]:
-    """All launches of the same kernel, head dim, mask, length and sharing of heads, smallest first."""
+    """All launches of one kind: kernel, configuration, head dim, mask, length and sharing of heads are the
+    same. Smallest first.
+    """
     kind = _kind(next(iter(recorded_problems()[problem].values())))
     return [
         (name, order)
@@ -153,13 +155,13 @@ def _shape_of(problem: str) -> AttentionShape:
     return shape_of(next(iter(orders_of(problem).values())).launch.facts)
 
 
-_Kind = tuple[str, int, bool, int, int]
+_Kind = tuple[str, int, bool, int, int, str]
 
 
 def _kind(kept: Kept) -> _Kind:
     facts = kept.launch.facts
     sharing = facts.heads // (facts.kv_heads or facts.heads)
-    return facts.kernel, facts.head_dim, facts.causal, facts.length, sharing
+    return facts.kernel, facts.head_dim, facts.causal, facts.length, sharing, facts.config
 
 
 def _sort_key(kept: Kept) -> tuple[_Kind, int]:
