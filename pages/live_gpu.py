@@ -15,6 +15,7 @@ from pages.shared.live_gpu.cards import (
 )
 from pages.shared.live_gpu.gpu_here import GpuHere, find_gpu
 from pages.shared.live_gpu.panel import draw_run, poll_interval_s, the_desk
+from pages.shared.live_gpu.race import draw_race
 from pages.shared.live_gpu.run import command_is_replaced
 from pages.shared.live_gpu.settings import Settings, resolve, shown_length, views
 from pages.shared.live_gpu.source import Shown, choose_source
@@ -46,11 +47,16 @@ def draw_measurements(page: Page, settings: Settings) -> None:
         with here.container(border=True, height="stretch", key="fa-live-gpu"):
             st.html(gpu_card(gpu, shown.environment, page.text))
         with run.container(border=True, height="stretch", key="fa-live-run"):
-            if gpu is not None or command_is_replaced():
+            if can_run():
                 draw_run(page, settings, desk)
             else:
                 st.html(how_to_get_a_gpu(page.text))
         draw_results(page, shown)
+
+
+def can_run() -> bool:
+    """Whether a run can be asked for here."""
+    return gpu_of_this_server() is not None or command_is_replaced()
 
 
 @st.cache_data(ttl=60)
@@ -68,7 +74,10 @@ def draw_results(page: Page, shown: Shown) -> None:
         title = text("live.table.title", length=format_length(shown_length(shown.settings)))
         chip = provenance_chip(shown, text)
         st.html(card_head(title, text("live.table.lead"), chip) + verdict_table(shown, text))
-    with card(st.container(), f"method-{age}"):
+    racing, method = st.columns([13, 12], gap="xsmall")
+    with card(racing, f"race-{age}"):
+        draw_race(page, shown, the_desk(), can_run=can_run())
+    with card(method, f"method-{age}"):
         st.html(how_it_was_measured(shown, text))
 
 

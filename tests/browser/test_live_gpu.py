@@ -42,20 +42,19 @@ def live_url(gate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield f"{server.url}/live_gpu?lang=en"
 
 
-def chart(page: Page, name: str) -> Locator:
-    return page.locator(f"[class*='st-key-fa-live-{name}-'] .js-plotly-plot")
+def chart(page: Page) -> Locator:
+    return page.locator("[class*='st-key-fa-live-view-'] .js-plotly-plot")
 
 
-def traces(page: Page, name: str) -> list[list[float]]:
-    """What a chart has drawn: the values of each line."""
-    return chart(page, name).evaluate("plot => plot.data.map(trace => Array.from(trace.y))")
+def traces(page: Page) -> list[list[float]]:
+    """What the chart has drawn: the values of each line."""
+    return chart(page).evaluate("plot => plot.data.map(trace => Array.from(trace.y))")
 
 
 def test_the_recording_is_shown_as_a_recording(page: Page, base_url: str) -> None:
     page.goto("/live_gpu?lang=en")
     wait_ready(page)
-    for name in ("throughput", "time"):
-        expect(chart(page, name).locator(POINT).first).to_be_visible()
+    expect(chart(page).locator(POINT).first).to_be_visible()
     expect(page.locator(".fa-chip.measured").first).to_contain_text("recorded: NVIDIA H200")
     expect(page.locator(".fa-verdicts tbody tr")).to_have_count(5)
     expect(page.locator(".fa-verdicts .fa-correct").first).to_be_visible()
@@ -66,19 +65,19 @@ def test_the_recording_is_shown_as_a_recording(page: Page, base_url: str) -> Non
 def test_another_head_dim_is_another_picture_and_a_link_opens_the_same(page: Page, base_url: str) -> None:
     page.goto("/live_gpu?lang=en")
     wait_ready(page)
-    expect(chart(page, "throughput").locator(POINT).first).to_be_visible()
-    wide = traces(page, "throughput")
+    expect(chart(page).locator(POINT).first).to_be_visible()
+    wide = traces(page)
     page.locator(".st-key-fa-control-live_gpu-head_dim input").click()
     page.get_by_role("option", name="64", exact=True).click()
     expect(page.locator(".fa-card-head", has_text="d = 64").first).to_be_visible()
     wait_ready(page)
-    narrow = traces(page, "throughput")
+    narrow = traces(page)
     assert narrow != wide
     assert "d=64" in page.url
     page.reload()
     wait_ready(page)
-    expect(chart(page, "throughput").locator(POINT).first).to_be_visible()
-    assert traces(page, "throughput") == narrow
+    expect(chart(page).locator(POINT).first).to_be_visible()
+    assert traces(page) == narrow
 
 
 def test_a_bad_address_is_a_sentence_in_the_language_of_the_page(page: Page, base_url: str) -> None:
@@ -86,7 +85,39 @@ def test_a_bad_address_is_a_sentence_in_the_language_of_the_page(page: Page, bas
     wait_ready(page)
     expect(page.locator(".fa-complaint", has_text="abc")).to_be_visible()
     expect(page.locator(".fa-complaint", has_text="8192")).to_contain_text("from 不能大于 to")
-    expect(chart(page, "time")).to_be_visible()
+    expect(chart(page)).to_be_visible()
+
+
+def test_another_view_of_the_same_results_is_in_the_address(page: Page, base_url: str) -> None:
+    page.goto("/live_gpu?lang=en")
+    wait_ready(page)
+    for view, title in (("Speed-up", "Speed-up against length"), ("Roofline", "Roofline")):
+        page.get_by_role("radio", name=view, exact=True).click()
+        expect(page.locator("h2", has_text=title)).to_be_visible()
+        expect(chart(page).locator(POINT).first).to_be_visible()
+    assert "view=roofline" in page.url
+
+
+def test_a_race_runs_in_real_proportion_and_ends_on_the_winner(page: Page, base_url: str) -> None:
+    page.goto("/live_gpu?lang=en&d=64&causal=0&n=4096")
+    wait_ready(page)
+    race = page.locator(".fa-race")
+    race.locator(".fa-race-name", has_text="SDPA cuDNN").click()
+    expect(race.locator(".fa-race-guess")).to_contain_text("SDPA cuDNN")
+    race.get_by_role("button", name="Start").click()
+    bars = race.evaluate(
+        """async (race) => {
+          const times = race.closest(".fa-root").race.data.lanes.map((lane) => lane.ms);
+          const bars = [...race.querySelectorAll(".fa-race-bar")];
+          const widths = () => bars.map((bar) => parseFloat(bar.style.width) || 0);
+          while (Math.max(...widths()) < 30) await new Promise(requestAnimationFrame);
+          return widths().map((width, index) => width * times[index]);
+        }"""
+    )
+    assert bars == pytest.approx([bars[0]] * len(bars), rel=1e-3)  # each has run for the same time
+    expect(race.locator(".fa-race-outcome")).not_to_be_empty()
+    expect(race.locator(".fa-race-guess")).to_contain_text("Your guess was SDPA cuDNN")
+    expect(race.locator(".fa-race-lane.done")).to_have_count(race.locator(".fa-race-lane").count())
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -95,7 +126,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page, base_url: str, 
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     page.goto("/live_gpu?lang=en")
     wait_ready(page)
-    expect(chart(page, "time").locator(POINT).first).to_be_visible()
+    expect(chart(page).locator(POINT).first).to_be_visible()
     for selector in (".fa-verdicts", ".js-plotly-plot", ".fa-card-head", ".fa-method"):
         for box in (each.bounding_box() for each in page.locator(selector).all()):
             assert box is not None
@@ -109,11 +140,11 @@ def test_a_run_from_the_button_to_the_last_result(page: Page, live_url: str, gat
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".fa-run")).to_contain_text(f"{HELD} of 10")
     expect(page.locator(".fa-chip.measured").first).to_contain_text(f"measured on {fake_bench.GPU}")
-    expect(chart(page, "throughput").locator(POINT)).to_have_count(HELD)
+    expect(chart(page).locator(POINT)).to_have_count(HELD)
     gate.touch()
     expect(page.locator(".fa-run")).to_have_text("Finished: 10 results.")
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
-    expect(chart(page, "throughput").locator(POINT)).to_have_count(10)
+    expect(chart(page).locator(POINT)).to_have_count(10)
     expect(page.locator(".fa-verdicts tbody tr")).to_have_count(5)
 
 
@@ -129,4 +160,4 @@ def test_stop_ends_the_run_and_a_change_of_settings_marks_it_stale(
     expect(page.locator(".fa-run")).to_contain_text(f"{HELD} of 25")
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator(".fa-run")).to_contain_text(f"Stopped after {HELD} of 25")
-    expect(chart(page, "throughput").locator(POINT)).to_have_count(HELD)
+    expect(chart(page).locator(POINT)).to_have_count(HELD)

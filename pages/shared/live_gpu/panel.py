@@ -53,14 +53,14 @@ def draw_run(page: Page, settings: Settings, desk: BenchDesk) -> None:
             st.button(page.text("live.run.stop"), key="live_gpu.stop", on_click=run.stop, type="primary")
         else:
             label, asked = page.text("live.run.start"), (page, settings, desk)
-            st.button(label, key="live_gpu.start", on_click=_start, args=asked, type="primary")
+            st.button(label, key="live_gpu.start", on_click=start_run, args=asked, type="primary")
     refused = st.session_state.pop(REFUSED, "")
     if refused:
         st.html(f'<p class="fa-complaint" role="alert">{escape(refused)}</p>')
     st.html(f'<p class="fa-note">{escape(page.text("live.run.note"))}</p>')
 
 
-def _start(page: Page, settings: Settings, desk: BenchDesk) -> None:
+def start_run(page: Page, settings: Settings, desk: BenchDesk) -> None:
     """Starts a run, or keeps the sentence that says why not."""
     command = bench_command(arguments(settings))
     try:
