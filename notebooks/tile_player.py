@@ -15,7 +15,7 @@ from simulator import Trace
 from simulator.gpu import gpu_named
 from viz.packing import pack_data, script_of, style_of
 from viz.player import ASSET
-from viz.player.arithmetic import MemoryAt
+from viz.player.equation import MemoryAt
 from viz.player.example import checkpoints_of
 from viz.player.scene import walk_of
 from viz.script import EXPORT

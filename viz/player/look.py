@@ -11,7 +11,7 @@ from simulator.problem import heads_per_kv, query_rows_of, query_tile_count
 from simulator.replay import MemoryState
 from simulator.trace import EXTENT, FLOAT32_BYTES, FLOAT32_IN_HBM, PARTIAL, Memory, Tensor, Trace
 from simulator.trace import Extent as Along
-from viz.player.arithmetic import MemoryAt
+from viz.player.equation import MemoryAt
 
 Array = NDArray[np.float64]
 PER_KEY = tuple(tensor for tensor in Tensor if EXTENT[tensor] is Along.KEYS)

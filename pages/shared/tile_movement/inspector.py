@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from pages.shared.tile_movement.player_data import Say
 from simulator.problem import query_rows_of
 from simulator.trace import PARTIAL, Memory, StepKind, Tensor, Trace
-from viz.player.arithmetic import Chosen, Line, MemoryAt, arithmetic_of
+from viz.player.arithmetic import arithmetic_of
 from viz.player.digits import result
+from viz.player.equation import Chosen, Line, MemoryAt
 from viz.player.look import PER_KEY, PER_PAIR, PER_ROW, TilePlace, bytes_of, extent_of, numbers_in
 
 SHOWN_CELLS = 128  # rows and columns of the picture of a tile

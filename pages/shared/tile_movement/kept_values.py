@@ -15,7 +15,7 @@ from pages.shared.tile_movement.player_data import BYTES, STEPS, Say
 from simulator.gpu import GpuSpec
 from simulator.step_time import step_times_fs
 from simulator.trace import EXTENT, PARTIAL, Extent, StepKind, Tensor, Trace
-from viz.player.arithmetic import MemoryAt
+from viz.player.equation import MemoryAt
 from viz.player.look import TilePlace
 
 

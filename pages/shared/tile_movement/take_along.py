@@ -18,7 +18,7 @@ from pages.shared.tile_movement.kept_values import kept_values, position_on
 from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.settings import TileSettings, clock_of, problem_of, shown_walks, time_of
 from simulator.gpu import gpu_named
-from viz.player.arithmetic import MemoryAt
+from viz.player.equation import MemoryAt
 from viz.player.numbers import is_replayable
 from viz.player.scene import Walk
 from viz.player.standalone import FileText, standalone_html

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import exp, inf, log, sqrt
 
 import numpy as np
 import pytest
 
-from simulator import AttentionShape, TileShape, replay, trace_flash_v1, trace_flash_v2, trace_standard
-from simulator.replay import MemoryState
+from simulator import (
+    AttentionShape,
+    TileShape,
+    attention,
+    trace_flash_decoding,
+    trace_flash_v1,
+    trace_flash_v1_backward,
+    trace_flash_v2,
+    trace_flash_v2_backward,
+    trace_standard,
+)
 from simulator.trace import StepKind, Tensor, Trace
-from viz.player.arithmetic import Chosen, Line, MemoryAt, arithmetic_of
-from viz.player.example import example_of
+from viz.player.arithmetic import arithmetic_of
+from viz.player.equation import Chosen, Line, MemoryAt
+from viz.player.example import backward_example_of, checkpoints_of, example_of
 from viz.player.limits import MakeTrace
 
 SHAPES = (AttentionShape(65, 65, 16, causal=True), AttentionShape(17, 63, 8), AttentionShape(40, 20, 8, True))
 TILE = TileShape(16, 32)
+FORWARD = {"scores", "weights", "output"}
+BACKWARD = {"scores", "value_gradient", "score_gradient", "key_gradient", "gradient_scaled"}
+TOLD: dict[MakeTrace, set[str]] = {
+    trace_standard: FORWARD,
+    trace_flash_v1: FORWARD,
+    trace_flash_v2: FORWARD | {"divided", "log_sum_exp"},
+    partial(trace_flash_decoding, splits=3): FORWARD | {"divided", "split_weight", "merged"},
+    trace_flash_v1_backward: BACKWARD | {"weight_again_of_two", "query_gradient"},
+    trace_flash_v2_backward: BACKWARD | {"weight_again", "query_gradient_sum"},
+}
 FIRST = Chosen(row=0, key=None, channel=3)
 
 
 def memory_of(trace: Trace) -> MemoryAt:
-    example = example_of(trace.shape)
-
-    def memory_at(steps: int) -> MemoryState:
-        return replay(trace, example.q, example.k, example.v, steps)
-
-    return memory_at
+    return checkpoints_of(trace).at
 
 
 def calculated(expression: str) -> float:
@@ -60,10 +76,10 @@ def all_lines(trace: Trace) -> list[Line]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("make_trace", [trace_standard, trace_flash_v1, trace_flash_v2])
+@pytest.mark.parametrize("make_trace", TOLD)
 def test_every_printed_equation_closes(make_trace: MakeTrace, shape: AttentionShape) -> None:
     lines = [line for line in all_lines(make_trace(shape, TILE)) if line.expression and line.name != "bytes"]
-    assert {line.name for line in lines} >= {"scores", "weights", "output"}
+    assert {line.name for line in lines} >= TOLD[make_trace]
     for line in lines:
         if line.result == "−∞":
             assert calculated(line.expression) == -inf, line
@@ -72,12 +88,13 @@ def test_every_printed_equation_closes(make_trace: MakeTrace, shape: AttentionSh
             assert abs(calculated(line.expression) - printed) <= last_place(line.result), line
 
 
-@pytest.mark.parametrize("make_trace", [trace_standard, trace_flash_v1, trace_flash_v2])
+@pytest.mark.parametrize("make_trace", TOLD)
 def test_bytes_of_a_move_are_rows_times_columns_times_size(make_trace: MakeTrace) -> None:
     trace = make_trace(SHAPES[0], TILE)
+    memory_at = memory_of(trace)
     moves = [step for step in trace if step.moved_bytes]
     for step in moves:
-        line = arithmetic_of(trace, memory_of(trace), step.index + 1, FIRST)[0]
+        line = arithmetic_of(trace, memory_at, step.index + 1, FIRST)[0]
         factors = [int(factor.removesuffix(" B").replace(",", "")) for factor in line.expression.split(" × ")]
         assert np.prod(factors) == step.moved_bytes == int(line.result.removesuffix(" B").replace(",", ""))
 
@@ -106,3 +123,38 @@ def test_the_last_output_line_is_the_output() -> None:
     line = arithmetic_of(trace, memory_of(trace), finish + 1, FIRST)[0]
     assert float(line.result.replace("−", "-")) == pytest.approx(example_of(shape).output[0, 3], rel=1e-4)
     assert trace.step(finish).tensor == Tensor.OUTPUT
+
+
+def test_the_last_line_of_a_gradient_is_the_gradient() -> None:
+    shape = AttentionShape(17, 63, 8)
+    exact = backward_example_of(shape).gradients
+    trace = trace_flash_v2_backward(shape, TILE)
+    last = {
+        Tensor(trace.steps.tensor[step]): arithmetic_of(trace, memory_of(trace), int(step) + 1, FIRST)[-1]
+        for step in np.flatnonzero((trace.steps.kind == StepKind.FINISH) & (trace.steps.query_tile <= 0))
+    }
+    for tensor, row in ((Tensor.QUERY_GRADIENT, exact.query[0]), (Tensor.KEY_GRADIENT, exact.key[32])):
+        assert float(last[tensor].result.replace("−", "-")) == pytest.approx(row[3], rel=1e-4)
+
+
+def test_the_weights_of_the_splits_make_the_whole_output() -> None:
+    """Each is exp(L - largest L); the last row sum and O are those of all keys."""
+    shape = AttentionShape(1, 100, 8)
+    trace = trace_flash_decoding(shape, TILE, 3)
+    merge = int(np.flatnonzero(trace.steps.kind == StepKind.FINISH)[-1])
+    divided, log_sum_exp = arithmetic_of(trace, memory_of(trace), merge + 1, FIRST)
+    exact = attention(*(getattr(example_of(shape), name) for name in "qkv"))
+    assert float(divided.result.replace("−", "-")) == pytest.approx(exact.output[0, 3], rel=1e-4)
+    assert float(log_sum_exp.result.replace("−", "-")) == pytest.approx(exact.log_sum_exp[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("make_trace", [trace_flash_v1_backward, trace_flash_v2_backward])
+def test_the_chosen_key_is_the_one_whose_gradients_are_told(make_trace: MakeTrace) -> None:
+    trace = make_trace(AttentionShape(17, 63, 8), TILE)
+    memory_at = memory_of(trace)
+    at = int(np.flatnonzero(trace.steps.kind == StepKind.KEY_GRADIENT)[1])
+    step = trace.step(at)
+    line = arithmetic_of(trace, memory_at, at + 1, Chosen(row=0, key=5, channel=2))[-1]
+    held = memory_at(at + 1).chip.view(Tensor.KEY_GRADIENT, -1, step.key_tile)[5, 2]
+    assert (line.name, line.symbol, line.position) == ("key_gradient", "dk₂", at + 1)
+    assert float(line.result.replace("−", "-")) == pytest.approx(held, rel=1e-3)
