@@ -15,7 +15,7 @@ from pages.shared.blocks_on_sms import recordings
 from pages.shared.blocks_on_sms.cards import measured_cards
 from pages.shared.blocks_on_sms.order_bytes import order_bytes_card
 from pages.shared.blocks_on_sms.panels import measured_timeline
-from pages.shared.blocks_on_sms.recorded_words import launch_words, measured_notice
+from pages.shared.blocks_on_sms.recorded_words import launch_words, measured_notice, sibling_words
 from pages.shared.blocks_on_sms.recordings import (
     DEFAULT_LAUNCH,
     kernel_of,
@@ -84,7 +84,7 @@ def test_launches_are_named_apart(made_up):
     page = page_in("en")
     assert len({launch_words(page, problem) for problem in recorded_problems()}) == len(recorded_problems())
     for problem in recorded_problems():
-        rows = [launch_words(page, name, order) for name, order in siblings_of(problem)]
+        rows = [sibling_words(page, name, order) for name, order in siblings_of(problem)]
         assert len(set(rows)) == len(rows)
 
 
@@ -134,6 +134,23 @@ def test_atomic_adds_alone_have_a_part_in_dq(made_up):
         data = measured_timeline(page_in("en"), problem, shown_placements(problem, Order.REVERSED, 1))
         letters = [strip["letter"] for strip in data["panels"][0]["strips"]]
         assert ("dQ" in letters) == (kernel is Kernel.V2_BACKWARD)
+
+
+def test_a_card_says_what_noting_cost_where_that_was_timed(made_up):
+    """Of the shipped launches all were timed both ways, of the made-up ones none."""
+    problem = next(iter(recorded_problems()))
+    card = measured_cards(page_in("en"), problem, shown_placements(problem, Order.REVERSED, 1))[0]
+    assert not any("without notes" in line for line in card.lines)
+
+
+def test_a_card_of_a_shipped_launch_says_what_noting_cost():
+    facts = recorded_problems()[DEFAULT_LAUNCH][Order.NATURAL].launch.facts
+    assert facts.noting_ms and facts.plain_ms
+    card = measured_cards(page_in("en"), DEFAULT_LAUNCH, shown_placements(DEFAULT_LAUNCH, Order.REVERSED, 1))[
+        0
+    ]
+    more = f"{100 * (facts.noting_ms / facts.plain_ms - 1):+.1f} %".replace("-", "−")
+    assert more in card.lines[-1]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

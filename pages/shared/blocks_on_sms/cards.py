@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,11 +10,12 @@ from kernels.placements import RecordedPlacement
 from kernels.recording_plan import DECODES
 from pages.shared.blocks_on_sms.comparison import signed_percent
 from pages.shared.blocks_on_sms.order_bytes import order_bytes_card
-from pages.shared.blocks_on_sms.recorded_words import launch_words, measured_words
+from pages.shared.blocks_on_sms.recorded_words import measured_words, sibling_words
 from pages.shared.blocks_on_sms.recordings import (
     from_roofline,
     kernel_of,
     made_here,
+    orders_of,
     pace_source,
     placement_of,
     refitted,
@@ -51,6 +52,7 @@ def measured_cards(page: Page, problem: str, placements: Sequence[RecordedPlacem
         ),
         page.text("sms.card.how"),
         page.text("sms.card.versions", driver=recorded.driver, torch=recorded.torch, triton=recorded.triton),
+        *_noting_lines(page, problem, first),
     )
     noted = Card(page.text("sms.card.launches"), measured_words(page, first), lines)
     if problem in made_here():
@@ -60,6 +62,18 @@ def measured_cards(page: Page, problem: str, placements: Sequence[RecordedPlacem
     return [*cards, order_bytes_card(page)] if ordered else cards
 
 
+def _noting_lines(page: Page, problem: str, placement: RecordedPlacement) -> Iterator[str]:
+    """What noting cost the call, where both were timed."""
+    facts = orders_of(problem)[placement.order].launch.facts
+    if facts.plain_ms and facts.noting_ms:
+        yield page.text(
+            "sms.card.noting",
+            plain=format_seconds(facts.plain_ms / 1e3),
+            noting=format_seconds(facts.noting_ms / 1e3),
+            more=signed_percent(facts.noting_ms / facts.plain_ms - 1),
+        )
+
+
 def _times_card(page: Page, problem: str) -> Card:
     """Every recorded launch of the kernel, with the makespan that three kinds of block times give it."""
     head = ("", *(page.text(f"sms.times.{column}") for column in ("measured", "own", "other", "roofline")))
@@ -67,7 +81,7 @@ def _times_card(page: Page, problem: str) -> Card:
     rows = tuple(_times_row(page, name, order) for name, order in siblings_of(problem))
     decodes = kernel_of(problem) in DECODES
     lines = (
-        page.text("sms.times.source", launch=launch_words(page, source, source_order)),
+        page.text("sms.times.source", launch=sibling_words(page, source, source_order)),
         _why_paces_miss(page, problem),
         page.text("sms.times.why_roofline_decode" if decodes else "sms.times.why_roofline"),
     )
@@ -91,7 +105,7 @@ def _times_row(page: Page, name: str, order: Order) -> tuple[str, ...]:
     measured = placement_of(name, order, 1).schedule
     models = (refitted(name, order, 1)[1], transferred(name, order), from_roofline(name, order))
     errors = (signed_percent(error_of(model, measured).makespan_fraction) for model in models)
-    return launch_words(page, name, order), format_seconds(float(measured.end_s.max())), *errors
+    return sibling_words(page, name, order), format_seconds(float(measured.end_s.max())), *errors
 
 
 def _block_card(page: Page, runs: Sequence[ModelledRun], cuts: Sequence[Cut]) -> Card:

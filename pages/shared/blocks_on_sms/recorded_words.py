@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernels.placements import RecordedPlacement
+from kernels.placements import LaunchFacts, RecordedPlacement
 from kernels.recording_plan import DECODES
 from pages.shared.blocks_on_sms.recordings import orders_of, own_order, placement_of, unsplit_of
 from pages.shared.frame import Page
@@ -19,34 +19,36 @@ from viz.units import format_seconds
 FITTED_ASSUMPTIONS = ("pace", "seniority", "scatter", "pause", "order", "slots", "left_out")
 
 
-def launch_words(page: Page, problem: str, order: Order | None = None) -> str:
-    """A recorded problem in short; or, where an order is given, what sets its launch in that order apart from
-    others of its kernel and length.
-    """
-    facts = next(iter(orders_of(problem).values())).launch.facts
-    short, splits = order is not None, f"{facts.splits:,}"
-    heads = f"{facts.batch * facts.heads:,}"
-    if Kernel(facts.kernel) in DECODES:
-        key = "sms.launch_splits" if facts.kernel == Kernel.FLASH_DECODING else "sms.launch_unsplit"
-        if short:
-            return page.text(key, heads=heads, splits=splits)
-        return page.text(
-            "sms.launch_decode",
-            launch=page.text(key, heads=heads, splits=splits),
-            kv_heads=f"{facts.batch * (facts.kv_heads or facts.heads):,}",
-            length=f"{facts.length:,}",
-            head_dim=facts.head_dim,
-        )
-    if short:
-        return page.text("sms.launch_order", heads=f"{facts.heads:,}", order=page.text(f"sms.order.{order}"))
-    return page.text(
-        "sms.launch",
-        kernel=page.text(f"sms.kernel.{facts.kernel}"),
-        heads=heads,
+def launch_words(page: Page, problem: str) -> str:
+    """A recorded launch in one line: kernel and problem."""
+    facts = _facts_of(problem)
+    return f"{page.text(f'sms.kernel.{facts.kernel}')} · {choice_words(page, problem)}"
+
+
+def choice_words(page: Page, problem: str) -> str:
+    """The problem alone, for a choice among launches of one kernel."""
+    facts = _facts_of(problem)
+    is_decode = facts.kernel in DECODES
+    words = page.text(
+        "sms.launch_decode" if is_decode else "sms.launch",
+        heads=f"{facts.batch * facts.heads:,}",
+        kv_heads=f"{facts.batch * (facts.kv_heads or facts.heads):,}",
         length=f"{facts.length:,}",
         head_dim=facts.head_dim,
         mask=page.text("sms.causal" if facts.causal else "sms.full"),
     )
+    if facts.kernel != Kernel.FLASH_DECODING:
+        return words
+    return f"{page.text('sms.launch_splits', splits=facts.splits)} · {words}"
+
+
+def sibling_words(page: Page, problem: str, order: Order) -> str:
+    """What sets a launch apart from others of its kind."""
+    facts = _facts_of(problem)
+    by = page.text(f"sms.order.{order}")
+    if facts.kernel == Kernel.FLASH_DECODING:
+        by = page.text("sms.launch_splits", splits=facts.splits)
+    return page.text("sms.launch_order", heads=f"{facts.heads:,}", order=by)
 
 
 def order_note(page: Page, placement: RecordedPlacement) -> str:
@@ -118,3 +120,7 @@ def _one_launch_notice(page: Page, problem: str, placement: RecordedPlacement) -
 def fitted_assumptions(page: Page) -> list[str]:
     """Everything that the model of a recorded launch takes for granted."""
     return [page.text(f"sms.assume_fitted.{name}", draws=DRAWS) for name in FITTED_ASSUMPTIONS]
+
+
+def _facts_of(problem: str) -> LaunchFacts:
+    return next(iter(orders_of(problem).values())).launch.facts

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.shared.blocks_on_sms.device_here import gpus_here
-from pages.shared.blocks_on_sms.recorded_words import launch_words
+from pages.shared.blocks_on_sms.recorded_words import choice_words, launch_words
 from pages.shared.blocks_on_sms.recordings import kernel_of, problems_of, recorded_kernels, recorded_problems
 from pages.shared.blocks_on_sms.settings import (
     BACKWARD,
@@ -49,7 +49,7 @@ def draw_controls(page: Page, controls: Controls[Settings]) -> None:
         "beside": {
             order.value: page.text(f"sms.order.{order}") for order in (Order.REVERSED, Order.LONGEST_FIRST)
         },
-        "launch": {problem: launch_words(page, problem) for problem in problems_of(_shown_kernel(settings))}
+        "launch": {problem: choice_words(page, problem) for problem in problems_of(_shown_kernel(settings))}
         | ({NOW: page.text("sms.now.choice")} if settings.launch == NOW or gpus_here() else {}),
     }
     with controls.strip(_summary(page, settings)):
