@@ -147,7 +147,8 @@ def test_hovering_names_the_block_with_the_numbers_of_its_schedule(page: Page, b
     page.mouse.move(x, y)
     row_block, head = block % 64, block // 64
     expect(root.locator(".fa-readout")).to_have_text(
-        f"V2 forward: row block {row_block}, head {head}, batch 0 · {row_block + 1} of 64 key tiles · "
+        f"V2 forward: blockIdx ({row_block}, 0, {head}): row block {row_block}, head {head}, batch 0 · "
+        f"{row_block + 1} of 64 key tiles · "
         f"{block_words(runs[1], block, in_milliseconds)}"
     )
     assert root.get_attribute("data-block") == f"1:{block}"
@@ -158,7 +159,7 @@ def test_a_block_of_v1_is_a_whole_head(page: Page) -> None:
     runs = modelled()
     page.mouse.move(*point_at(root, 0, runs[0], 7, max(map(makespan_s, runs))))
     expect(root.locator(".fa-readout")).to_have_text(
-        f"V1 forward: head 7, batch 0, all its row blocks · 2,080 tile pairs · "
+        f"V1 forward: blockIdx (7, 0, 0): head 7, batch 0, all its row blocks · 2,080 tile pairs · "
         f"{block_words(runs[0], 7, in_milliseconds)}"
     )
 
@@ -186,7 +187,7 @@ def test_a_touch_names_a_block(base_url: str, browser: Browser) -> None:
     runs = modelled()
     panel(root, 0).scroll_into_view_if_needed()
     page.touchscreen.tap(*point_at(root, 0, runs[0], 3, max(map(makespan_s, runs))))
-    expect(root.locator(".fa-readout")).to_contain_text("V1 forward: head 3, batch 0")
+    expect(root.locator(".fa-readout")).to_contain_text("V1 forward: blockIdx (3, 0, 0): head 3, batch 0")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert errors == []
     context.close()
@@ -373,13 +374,15 @@ def test_a_recorded_chip_is_that_of_the_launch(page: Page) -> None:
     assert frames == [[sm for sm in range(132) if gpcs[sm] == gpc] for gpc in range(8)]
 
 
-def pick_in_grid(root: Locator, row_block: int, head: int) -> None:
+def pick_in_grid(root: Locator, row_block: int, head: int, *, rows: int = 16) -> None:
     """A click in the middle of a block of V2, in the grid of `modelled`."""
     canvas = root.locator('[data-part="grid"]')
     box = canvas.bounding_box()
     assert box is not None
     column = (box["width"] - V2_LEFT) / 64
-    canvas.click(position={"x": V2_LEFT + (row_block + 0.5) * column, "y": (head + 0.5) * box["height"] / 16})
+    canvas.click(
+        position={"x": V2_LEFT + (row_block + 0.5) * column, "y": (head + 0.5) * box["height"] / rows}
+    )
 
 
 def tiles_of(root: Locator, tensor: str) -> str | None:
@@ -415,6 +418,37 @@ def test_arrow_keys_in_the_grid_go_from_block_to_block_and_over_to_v1(page: Page
         expect(root).to_have_attribute("data-block", block)
     assert [tiles_of(root, tensor) for tensor in "QKVO"] == ["0-64"] * 4
     assert time_of(root) == time_s
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+def test_the_grid_is_built_from_a_head_over_all_heads_to_the_batch(
+    new_page: Callable[..., Page], reduced: bool
+) -> None:
+    """Step by step and played: each step says the blocks that are there, the last picture is the whole."""
+    page = new_page(reduced_motion="reduce" if reduced else "no-preference")
+    root = open_timeline(page, "/blocks_on_sms?gpu=a10&rows=64&b=3")
+    canvas, said = root.locator('[data-part="grid"]'), root.locator(".fa-said")
+    image, pictures = "canvas => canvas.toDataURL()", []
+    whole = canvas.evaluate(image)
+    for words in (
+        ["a head is 1 block", "row blocks a head (blockIdx.x): ⌈4,096 ÷ 64⌉ = 64"],
+        ["× 16 heads (blockIdx.x) → 16 blocks", "× 16 heads (blockIdx.z) → 1,024 blocks"],
+        ["× batch 3 (blockIdx.y) → 48 blocks", "× batch 3 (blockIdx.y) → 3,072 blocks"],
+    ):
+        root.locator('[data-part="build-on"]').click()
+        expect(said).to_contain_text(words)
+        pictures.append(canvas.evaluate(image))
+    assert pictures[2] == whole
+    assert len({*pictures}) == 3
+    root.locator('[data-part="build-on"]').press("ArrowLeft")
+    expect(said.last).to_contain_text("1,024 blocks")
+    assert canvas.evaluate(image) == pictures[1]
+    root.locator('[data-part="build"]').press("Space")
+    expect(root.locator('[data-part="build"]')).to_have_attribute("aria-pressed", "true")
+    expect(root.locator('[data-part="build"]')).to_have_attribute("aria-pressed", "false", timeout=8000)
+    assert canvas.evaluate(image) == whole
+    pick_in_grid(root, 20, 5, rows=48)
+    expect(said.last).to_contain_text("64 row blocks × 16 heads × batch 3 = 3,072 blocks")
 
 
 def test_a_picked_block_is_outlined_in_every_timeline(page: Page) -> None:

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from kernels.device import DeviceProperties, to_json
 from kernels.environment import why_unavailable
 from pages.shared.blocks_on_sms import device_here, launch_now
+from pages.shared.blocks_on_sms.building import build_words
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
 from pages.shared.blocks_on_sms.occupancy import curves_of
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
@@ -49,7 +50,7 @@ from pages.shared.blocks_on_sms.words import assumptions, model_notice
 from pages.shared.catalogue import LANGUAGES, load_catalogue, translate
 from pages.shared.frame import ROOT
 from simulator.gpu import GPUS
-from simulator.launch import Order
+from simulator.launch import Order, plan_launch
 from simulator.schedule import busy_fraction
 
 PAIRS = (V1, V1_SPLIT, BACKWARD, DECODING)
@@ -162,6 +163,26 @@ def test_every_sentence_of_the_model_can_be_said(language, pair):
         data = modelled_timeline(page, runs, cuts, shape_of(settings), gpu)
         assert "{sm}" in data["panels"][0]["block_text"]
         assert all(translate(language, f"sms.control.{name}") for name in shown_names(settings))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize(("batch", "heads", "length"), [(1, 1, 1), (3, 5, 65), (2, 17, 1000)])
+def test_a_grid_that_is_built_ends_each_step_on_the_blocks_of_so_many_heads(
+    language, pair, batch, heads, length
+):
+    settings = resolve(Settings(compare=pair, batch=batch, heads=heads, length=length, rows="64"))[0]
+    for cut in cuts_of(settings):
+        launch = plan_launch(cut.kernel, cut.shape, cut.tile, splits=cut.splits)
+        words = build_words(page_in(language), launch, cut.shape, cut.tile, three_axes=True)
+        parts = prod(grid_of(cut)) // (batch * heads)
+        for said, blocks in zip(words, (parts, parts * heads, parts * heads * batch), strict=True):
+            numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", said)]
+            assert blocks in (numbers[-1], prod(numbers[-2:]))
+        named = "".join(words)
+        assert {f"blockIdx.{axis}" for axis in "xyz" if f"blockIdx.{axis}" in named} == {
+            f"blockIdx.{axis}" for axis, _ in zip("xyz", launch.axes, strict=False)
+        }
 
 
 def answer_of(monkeypatch, program):

@@ -49,6 +49,7 @@ def panel_of(launch, schedule):
         query_tile_count(SHAPE, TILE),
         key_tile_count(SHAPE, TILE),
         Provenance.MODELLED,
+        build_texts=("blocks", "heads", "batch"),
         **words,
     )
 

@@ -3,21 +3,22 @@
 // Grids of several kernels for one problem stand beside one another, row by row the same head: V1's blocks are a
 // column, each beside the blocks into which V2 cuts its work.
 
-import { element, setText } from "./dom.js";
+import { buildBuilder } from "./builder.js";
 import { clamp } from "./clock.js";
+import { element } from "./dom.js";
 import { sizeCanvas } from "./draw.js";
+import { buildOwned, showOwned } from "./owned.js";
 import { partOf, placeOf } from "./runs.js";
 
 const STRIP_PX = 16; // width of a column of its own
+const LEAST_PX = 3; // height of what is there of a grid
 const GAP_PX = 10; // between two grids
 const TALLEST_ROW_PX = 12;
 const TALLEST_PX = 80;
-const MOST_CELLS = 96; // of which a strip still shows the edges
 
 export function buildGrid(box, data, panels) {
-  const grids = distinctGrids(panels);
-  for (const { panel } of grids) element("p", "fa-grid-words", box, panel.grid_text);
-  const rows = grids[0].rows;
+  const grids = distinctGrids(panels), { rows } = grids[0];
+  const builder = buildBuilder(box, grids, data.text, paint);
   const picture = element("div", "fa-grid-picture", box);
   const edges = element("div", "fa-grid-heads fa-note", picture);
   element("span", "", edges, `${data.text.head} 0`);
@@ -34,15 +35,21 @@ export function buildGrid(box, data, panels) {
   element("span", "fa-ramp", legend);
   element("span", "", legend, data.text.legend);
   const owned = buildOwned(box, grids);
+  let colours, pointed = null;
+
+  function paint() {
+    const width = canvas.clientWidth, height = canvas.clientHeight;
+    const context = sizeCanvas(canvas, width, height), places = placesOf(grids, width);
+    grids.forEach((grid, i) => drawCells(context, grid, places[i], height, builder.built(), colours));
+    if (pointed) grids.forEach((grid, i) => drawPointed(context, grid, places[i], height, pointed, colours));
+  }
 
   return {
     canvas,
-    draw(colours, pointed) {
-      const width = canvas.clientWidth, height = canvas.clientHeight;
-      const context = sizeCanvas(canvas, width, height);
-      const places = placesOf(grids, width);
-      grids.forEach((grid, i) => drawCells(context, grid, places[i], height, colours));
-      if (pointed) grids.forEach((grid, i) => drawPointed(context, grid, places[i], height, pointed, colours));
+    builder,
+    draw(nowColours, nowPointed) {
+      [colours, pointed] = [nowColours, nowPointed];
+      paint();
       showOwned(owned, pointed, data.text);
     },
     blockAt({ clientX, clientY }) {
@@ -104,14 +111,19 @@ function cellOf(grids, panel, block) {
   return { grid, column: partOf(panel, block), row: batch * grid.sizes.head + head };
 }
 
-function drawCells(context, grid, { left, width }, height, colours) {
-  const cell = width / grid.columns, row = height / grid.rows;
+// `built` tells how much of the grid is there: rows, and of a row the part of its blocks.
+function drawCells(context, grid, { left, width }, height, built, colours) {
+  const cell = width / grid.columns, row = height / grid.rows, columns = Math.ceil(built.part * grid.columns);
   const [seamX, seamY] = [cell >= 4 ? 1 : 0, row >= 4 ? 1 : 0];
-  for (let column = 0; column < grid.columns; column++) {
+  if (built.rows < grid.rows || columns < grid.columns) {
+    context.strokeStyle = colours.line; // what is still to come
+    context.strokeRect(left + 0.5, 0.5, width - 1, height - 1);
+  }
+  for (let column = 0; column < columns; column++) {
     context.fillStyle = colours.ramp[grid.panel.partShades[column]];
     // A head has the work of every other, so rows that are too low to be told apart are one bar.
-    if (!seamY) context.fillRect(left + column * cell, 0, cell - seamX, height);
-    else for (let r = 0; r < grid.rows; r++) context.fillRect(left + column * cell, r * row, cell - seamX, row - seamY);
+    if (!seamY) context.fillRect(left + column * cell, 0, cell - seamX, Math.max(built.rows * row, LEAST_PX));
+    else for (let r = 0; r < built.rows; r++) context.fillRect(left + column * cell, r * row, cell - seamX, row - seamY);
   }
 }
 
@@ -126,43 +138,4 @@ function drawPointed(context, grid, { left, width }, height, pointed, colours) {
     context.lineWidth = line;
     context.strokeRect(x, clamp(y, 1, height - tall), wide - 1, tall - 1);
   }
-}
-
-function buildOwned(box, grids) {
-  const words = element("p", "fa-owned-words", box);
-  const [title, amount] = [element("b", "", words), element("span", "fa-note", words)];
-  const shown = grids.map(({ panel }) => ({ grid: panel.grid, strips: buildStrips(element("div", "", box), panel) }));
-  return { title, amount, shown };
-}
-
-function buildStrips(parent, panel) {
-  const strips = panel.strips.map(({ letter, role, axis, use }) => {
-    const strip = element("div", `fa-strip fa-${role} fa-${use}`, parent);
-    element("b", "", strip, letter);
-    const track = element("span", "fa-track", strip), tiles = panel.tiles[axis];
-    track.dataset.tensor = letter;
-    track.style.setProperty("--fa-tiles", tiles);
-    track.classList.toggle("fa-fine", tiles > MOST_CELLS);
-    return { track, axis, tiles, bar: element("i", "", track) };
-  });
-  return { parent, strips };
-}
-
-function showOwned({ title, amount, shown }, pointed, text) {
-  setText(title, pointed ? pointed.owns_text : text.pick);
-  setText(amount, pointed ? pointed.amount_text : "");
-  const current = pointed?.grid ?? shown[shown.length - 1].grid;
-  for (const { grid, strips } of shown) {
-    strips.parent.hidden = grid !== current;
-    if (grid === current) strips.strips.forEach((strip) => showStrip(strip, pointed));
-  }
-}
-
-function showStrip({ track, bar, tiles, axis }, pointed) {
-  const [first, end, step] = pointed ? pointed.owned[axis] : [0, 0, 1];
-  track.dataset.tiles = pointed ? `${first}-${end}${step > 1 ? ` by ${step}` : ""}` : "";
-  bar.style.left = `${(first / tiles) * 100}%`;
-  bar.style.width = `${((end - first) / tiles) * 100}%`;
-  bar.style.setProperty("--fa-each", step > 1 ? `${100 / (end - first)}%` : "100%"); // of the bar, for each tile owned
-  bar.style.setProperty("--fa-every", step > 1 ? `${(100 * step) / (end - first)}%` : "100%");
 }

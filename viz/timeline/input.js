@@ -88,6 +88,7 @@ export function wireTransport(player) {
 export function wireGrid(player) {
   const { listen, state, panels, announce, pointedBlock } = player, { grid } = player.parts;
   const pick = (block) => {
+    grid.builder.finish(); // a block is picked in a whole grid
     const onChip = panels[state.chip].grid === panels[block.panel].grid; // of equal grids, the run whose chip is shown
     player.pick(onChip ? { ...block, panel: state.chip } : block);
     announce();

@@ -53,6 +53,7 @@ class Panel:
     owns_text: str  # the same, for the block whose tiles are shown
     amount_text: str  # with {queries} and {keys}, the tiles of each that it has a part in
     grid_text: str
+    build_texts: tuple[str, str, str]  # the grid as it is built: blocks of a head, heads, batch
     gpc_of_sm: tuple[int, ...] = ()  # SMs of one number share a GPC, -1 is not known; empty: none is
 
 
@@ -154,6 +155,7 @@ def _panel_data(panel: Panel) -> dict[str, object]:
         "block_text": panel.block_text,
         "owns_text": panel.owns_text,
         "grid_text": panel.grid_text,
+        "build_texts": list(panel.build_texts),
         "gpc_of_sm": list(panel.gpc_of_sm),
         "amount_text": panel.amount_text,
         "owned": [[*_ends(tiles.query_tiles), *_ends(tiles.key_tiles)] for tiles in panel.owned],

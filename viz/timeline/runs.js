@@ -73,6 +73,12 @@ export function placeOf(panel, block) {
   return place;
 }
 
+// blockIdx: x and y count the first two axes of the grid, z what is left.
+export function indexOf({ axes }, block) {
+  const [x, y] = axes.map(([, size]) => size);
+  return [block % x, Math.floor(block / x) % y, Math.floor(block / (x * y))];
+}
+
 // The blocks of a run that have a part in a place: all along an axis that the place does not name.
 export function blocksAt(panel, place) {
   let blocks = [0], step = 1;

@@ -1,6 +1,6 @@
 // Numbers and names in words: one unit of time for the whole clock, blocks named by what they compute.
 
-import { partOf, placeOf } from "./runs.js";
+import { indexOf, partOf, placeOf } from "./runs.js";
 
 export const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
@@ -34,6 +34,7 @@ export function blockWords(panel, block, format) {
   const lane = panel.lane[block];
   return fill(panel.block_text, {
     ...placeOf(panel, block),
+    index: indexOf(panel, block).join(", "),
     tiles: panel.work[partOf(panel, block)].toLocaleString("en-US"),
     sm: Math.floor(lane / panel.slots_per_sm),
     slot: lane % panel.slots_per_sm,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernels.placements import RecordedPlacement
+from pages.shared.blocks_on_sms.building import build_words
 from pages.shared.blocks_on_sms.comparison import measured_comparison, model_comparison
 from pages.shared.blocks_on_sms.recorded_words import measured_words, order_note
 from pages.shared.blocks_on_sms.recordings import refitted
@@ -21,7 +22,7 @@ from viz.timeline.lanes import Chip, Column, Panel, Picture, Provenance, Strip, 
 from viz.units import format_percent, format_seconds
 
 PLAYER_WORDS = (
-    "grid", "exact", "head", "across", "pick", "legend",
+    "grid", "exact", "head", "across", "pick", "legend", "build", "build_back", "build_on",
     "chip", "chip_busy", "by_gpc", "by_id", "gpc", "gpc_unknown", "sms", "number", "run",
     "hint", "idle", "busy", "pace", "play", "pause", "first", "back", "on", "last", "scrub",
     "speed", "zoom_in", "zoom_out", "fit",
@@ -114,6 +115,7 @@ def measured_timeline(page: Page, problem: str, placements: Sequence[RecordedPla
                     label=name.removeprefix("NVIDIA "),
                     name=f"{order}, {name}",
                     provenance=provenance,
+                    three_axes=False,  # our kernels count their blocks by one number
                     gpc_of_sm=placement.recorded_on.gpc_of_sm if kind is Provenance.MEASURED else (),
                 )
             )
@@ -145,6 +147,7 @@ def _panel(
     label: str,
     name: str,
     provenance: str,
+    three_axes: bool = True,
     gpc_of_sm: tuple[int, ...] = (),
 ) -> Panel:
     tail = tail_of(schedule)
@@ -154,6 +157,7 @@ def _panel(
     kernel = launch.kernel
     if kernel is Kernel.FLASH_DECODING and splits_of(launch) == 1:
         kernel = Kernel.UNSPLIT_DECODE  # nothing is left to merge
+    block_text = page.text(f"sms.block.{kernel}", **words)
     return Panel(
         launch=launch,
         schedule=schedule,
@@ -171,10 +175,11 @@ def _panel(
             tail=format_seconds(tail.end_s - tail.start_s),
             idle=format_seconds(tail.mean_idle_s),
         ),
-        block_text=page.text(f"sms.block.{kernel}", **words),
+        block_text=page.text("sms.block.index", words=block_text) if three_axes else block_text,
         owns_text=page.text(f"sms.owns.{kernel}"),
         amount_text=page.text("sms.amount.queries" if kernel in BY_COLUMN else "sms.amount.keys", **words),
         grid_text=grid_words(page, launch),
+        build_texts=build_words(page, launch, shape, tile, three_axes=three_axes),
         gpc_of_sm=gpc_of_sm,
     )
 
