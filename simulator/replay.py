@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from simulator.chip import OnChip, compute_scores, key_slice
 from simulator.problem import heads_per_kv, query_rows_of
 from simulator.reference import attention, default_scale
-from simulator.trace import EXTENT, PARTIAL, Extent, Step, StepKind, Tensor, Trace
+from simulator.trace import EXTENT, PARTIAL, Extent, Removed, Step, StepKind, Tensor, Trace
 
 Array = NDArray[np.float64]
 
@@ -31,10 +31,9 @@ class MemoryState:
     chip: OnChip
 
     def copy(self) -> MemoryState:
-        """A state of the same contents, to go on from."""
-        return MemoryState(
-            self.steps_done, {t: held.copy() for t, held in self.hbm.items()}, self.chip.copy()
-        )
+        """A state of the same contents, to go on from; what the walk only reads is shared with it."""
+        hbm = {t: held.copy() if held.flags.writeable else held for t, held in self.hbm.items()}
+        return MemoryState(self.steps_done, hbm, self.chip.copy())
 
     @property
     def output(self) -> Array:
@@ -102,7 +101,8 @@ def initial_memory(
 ) -> MemoryState:
     """Memory before the first step: the inputs in HBM, nothing written, an empty chip.
 
-    A backward walk finds O and its statistics as the forward left them.
+    A backward walk finds O and its statistics as the forward left them. What a walk only reads cannot be
+    written to.
     """
     shape = trace.shape
     scale = default_scale(shape.head_dim) if scale is None else scale
@@ -117,7 +117,7 @@ def initial_memory(
         expected = _size_in_hbm(trace, tensor)
         if array.shape != expected:
             raise ValueError(f"{name} must have shape {expected}, got {array.shape}")
-        hbm[tensor] = array
+        hbm[tensor] = _read_only(array)
     if Tensor.OUTPUT_GRADIENT in given:
         _keep_forward(trace, hbm, scale)
     return MemoryState(0, hbm, OnChip(trace.algorithm, shape, trace.tile, scale))
@@ -164,6 +164,15 @@ def _keep_forward(trace: Trace, hbm: dict[Tensor, Array], scale: float) -> None:
         pair = np.column_stack((forward.row_max, forward.row_sum))
         kept = pair if trace.algorithm.statistics_per_row == 2 else forward.log_sum_exp[:, None]
         hbm[Tensor.STATISTICS][rows] = kept
+    for tensor in (Tensor.OUTPUT, Tensor.STATISTICS):
+        hbm[tensor] = _read_only(hbm[tensor])
+
+
+def _read_only(array: Array) -> Array:
+    """A view that nothing is written through; the array itself stays its owner's."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _perform(trace: Trace, step: Step, memory: MemoryState) -> None:
@@ -175,7 +184,8 @@ def _perform(trace: Trace, step: Step, memory: MemoryState) -> None:
     elif step.kind == StepKind.STORE or step.kind == StepKind.ADD:
         target = _hbm_view(memory, trace, step)
         stored = chip.view(*place)[:, : target.shape[1]]
-        target[...] = stored if step.kind == StepKind.STORE else target + stored
+        adds = step.kind == StepKind.ADD and trace.algorithm.removed is not Removed.MERGE
+        target[...] = target + stored if adds else stored
         chip.forget(*place)
     elif step.kind == StepKind.INIT:
         chip.view(*place)[...] = 0.0

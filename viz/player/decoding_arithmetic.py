@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from simulator.replay import MemoryState
 from simulator.trace import PARTIAL, Step, StepKind, Tensor, Trace
 from viz.player.digits import operand, result, signed_operand
-from viz.player.equation import Chosen, Line, MemoryAt, exponential_line, index_of, shift_of, subscript
+from viz.player.equation import Chosen, Line, MemoryAt, Pair, exponential_line, index_of, shift_of, subscript
 from viz.player.forward_arithmetic import closing_lines, flash_lines, row_on_chip
 
 
@@ -20,24 +21,21 @@ def decoding_lines(trace: Trace, memory_at: MemoryAt, step: Step, chosen: Chosen
     return flash_lines(trace, memory_at, step, chosen)
 
 
-def _split_end_lines(
-    trace: Trace, memory_at: MemoryAt, tiles: tuple[int, int], chosen: Chosen
-) -> tuple[Line, ...]:
+def _split_end_lines(trace: Trace, memory_at: MemoryAt, tiles: Pair, chosen: Chosen) -> tuple[Line, ...]:
     """What a split leaves: its own O, divided by its own sum, and one log-sum-exp."""
     finish = index_of(trace, StepKind.FINISH, *tiles)
     held = row_on_chip(memory_at(finish), tiles[0], chosen)
-    output, log_sum_exp = _partial(memory_at, finish + 1, tiles, chosen)
+    output, log_sum_exp = _partial(memory_at(finish + 1), tiles, chosen)
     return closing_lines(held, output, log_sum_exp, finish + 1, chosen)
 
 
-def _merge_lines(
-    trace: Trace, memory_at: MemoryAt, tiles: tuple[int, int], chosen: Chosen
-) -> tuple[Line, ...]:
+def _merge_lines(trace: Trace, memory_at: MemoryAt, tiles: Pair, chosen: Chosen) -> tuple[Line, ...]:
     """A split is taken in by its weight, the exponential of its log-sum-exp."""
     merge = index_of(trace, StepKind.MERGE, *tiles)
     at, split = merge + 1, subscript(tiles[1])
-    before, after = (row_on_chip(memory_at(step), tiles[0], chosen) for step in (merge, at))
-    partial, log_sum_exp = _partial(memory_at, merge, tiles, chosen)
+    ready = memory_at(merge)
+    before, (partial, log_sum_exp) = row_on_chip(ready, tiles[0], chosen), _partial(ready, tiles, chosen)
+    after = row_on_chip(memory_at(at), tiles[0], chosen)
     shift = shift_of(after.row_max)
     weight, rescale = float(np.exp(log_sum_exp - shift)), float(np.exp(before.row_max - shift))
     larger = f"max({operand(before.row_max)}, {operand(log_sum_exp)})"
@@ -60,10 +58,7 @@ def _merge_lines(
     )
 
 
-def _partial(
-    memory_at: MemoryAt, position: int, tiles: tuple[int, int], chosen: Chosen
-) -> tuple[float, float]:
+def _partial(memory: MemoryState, tiles: Pair, chosen: Chosen) -> tuple[float, float]:
     """O and log-sum-exp of a split, as the chip holds them."""
-    chip = memory_at(position).chip
-    output = chip.view(Tensor.PARTIAL_OUTPUT, *tiles)[chosen.row, chosen.channel]
-    return float(output), float(chip.view(Tensor.PARTIAL_STATISTICS, *tiles)[chosen.row, 0])
+    output = memory.chip.view(Tensor.PARTIAL_OUTPUT, *tiles)[chosen.row, chosen.channel]
+    return float(output), float(memory.chip.view(Tensor.PARTIAL_STATISTICS, *tiles)[chosen.row, 0])

@@ -124,8 +124,7 @@ def _finish_lines(trace: Trace, memory_at: MemoryAt, step: Step, chosen: Chosen)
     if not len(done) or trace.steps.block[done[-1]] != step.block:
         return ()
     finish = int(done[-1])
-    closed = row_on_chip(memory_at(finish + 1), step.query_tile, chosen)
-    held = row_on_chip(memory_at(finish), step.query_tile, chosen)
+    held, closed = (row_on_chip(memory_at(each), step.query_tile, chosen) for each in (finish, finish + 1))
     return closing_lines(held, closed.output, closed.row_max, finish + 1, chosen)
 
 

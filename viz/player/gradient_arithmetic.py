@@ -104,6 +104,7 @@ def _score_gradient_lines(
 ) -> tuple[Line, ...]:
     """dP of the chosen key, D, and dS = P (dP − D)."""
     made = at[StepKind.SCORE_GRADIENT]
+    summed = (_delta_line(memory_at, at[StepKind.DELTA], pair[0], cell),) if StepKind.DELTA in at else ()
     chip = memory_at(made).chip
     weight, d_weight = (
         float(chip.view(tensor, *pair)[cell.row, cell.key])
@@ -115,7 +116,6 @@ def _score_gradient_lines(
     d_weight_at = at[StepKind.PROBABILITY_GRADIENT] + 1
     expression = f"{operand(weight)} × ({operand(d_weight)} − {signed_operand(delta)})"
     d_scored = result(d_score, beside=weight * max(abs(d_weight), abs(delta)))
-    summed = (_delta_line(memory_at, at[StepKind.DELTA], pair[0], cell),) if StepKind.DELTA in at else ()
     return (
         Line("weight_gradient", f"dp{key}", "", result(d_weight), d_weight_at),
         *summed,
