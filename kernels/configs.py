@@ -209,12 +209,12 @@ def backward_shared_bytes(config: KernelConfig, shape: AttentionShape) -> int:
     """
     columns = padded_head_dim(shape.head_dim)
     turned = turned_config(config, shape)
-    main_rows = config.key_rows + config.stages * config.query_rows
-    turned_rows = turned.query_rows + turned.stages * turned.key_rows
-    weights = 2 * max(config.query_rows * config.key_rows, turned.query_rows * turned.key_rows)
-    dq = config.query_rows * columns if config.query_rows < 64 else 0
-    tiles = 2 * columns * shape.element_bytes * max(main_rows, turned_rows)
-    return tiles + 4 * (weights + dq) + _BARRIER_BYTES
+    main_tiles = 2 * (config.key_rows + config.stages * config.query_rows) * shape.element_bytes
+    turned_tiles = 2 * (turned.query_rows + turned.stages * turned.key_rows) * shape.element_bytes
+    dq = 4 * config.query_rows if config.query_rows < 64 else 0
+    main = columns * (main_tiles + dq) + 4 * 2 * config.query_rows * config.key_rows
+    walked_by_keys = columns * turned_tiles + 4 * 2 * turned.query_rows * turned.key_rows
+    return max(main, walked_by_keys) + _BARRIER_BYTES
 
 
 def choose_config(

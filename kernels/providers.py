@@ -67,10 +67,15 @@ def _attention(*, gradients: bool) -> Prepare:
         tensors = [t.detach().requires_grad_(gradients) for t in (inputs.q, inputs.k, inputs.v)]
 
         def call() -> tuple[Tensor, ...]:
-            with torch.set_grad_enabled(gradients):
-                return attention(*tensors, causal=shape.causal, window=shape.window, return_lse=True)
+            return attention(*tensors, causal=shape.causal, window=shape.window, return_lse=True)
 
-        return Prepared(call, OUTPUT, "attention()", capturable=not gradients)
+        def call_with_gradients() -> tuple[Tensor, ...]:
+            with torch.enable_grad():
+                return call()
+
+        return Prepared(
+            call_with_gradients if gradients else call, OUTPUT, "attention()", capturable=not gradients
+        )
 
     return prepare
 
