@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -91,6 +91,16 @@ PARTIAL = (Tensor.PARTIAL_OUTPUT, Tensor.PARTIAL_STATISTICS)  # a step names the
 FLOAT32_IN_HBM = (*_BY_EXTENT[Extent.NUMBERS], Tensor.PARTIAL_OUTPUT, Tensor.QUERY_GRADIENT_SUM)
 
 
+class Removed(StrEnum):
+    """What a walk can be told to do without (`simulator.broken`)."""
+
+    RESCALE = "rescale"  # what was summed before is not multiplied by exp(old m - new m)
+    MAXIMUM = "maximum"  # exp(S) instead of exp(S - m), or exp(S - L), in float32 as on a GPU
+    NATURAL = "natural"  # m, or L, is read as if it were a logarithm to base 2
+    MERGE = "merge"  # what works side by side writes over one another's result
+    DELTA = "delta"  # dS = P o dP, without D
+
+
 class Memory(IntEnum):
     """Where a tile lives on the chip."""
 
@@ -117,6 +127,7 @@ class Algorithm:
     statistics_per_row: int  # fp32 numbers a row keeps in HBM: m and l, or L, or none
     compute: Callable[[OnChip, StepKind, int, int], None]  # the arithmetic of one step
     splits: int = 1  # blocks that share the keys of one query tile
+    removed: Removed | None = None  # what it does without, None: nothing
 
 
 @dataclass(frozen=True, slots=True)
