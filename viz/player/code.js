@@ -3,7 +3,7 @@ import { htmlNode, setAll } from "./svg.js";
 
 const ALGORITHM = 0;
 
-/** `listings` has two views of each walk, or one where we show no kernel for it; `shown` is the one to start with, `choose(view)` is told of another. */
+/** `listings` has two views of each walk; `shown` is the one to start with, `choose(view)` is told of another. */
 export function createCode(host, walks, listings, texts, shown, choose) {
   const card = htmlNode(host, "section", "code-card");
   const head = htmlNode(card, "header");
@@ -13,14 +13,13 @@ export function createCode(host, walks, listings, texts, shown, choose) {
   const buttons = [texts.algorithm, texts.kernel].map((name, view) => {
     const button = htmlNode(group, "button", "", name);
     setAll(button, { type: "button", "data-view": view });
-    button.disabled = !listings.some((views) => views[view]);
     button.addEventListener("click", () => show(view));
     return button;
   });
   const body = htmlNode(card, "div", "listings");
   let columns = [];
   let positions = walks.map(() => 0);
-  show(listings.some((views) => views[shown]) ? shown : ALGORITHM);
+  show(shown ?? ALGORITHM);
   return {
     choose: (chosen) => [...body.children].forEach((column, index) => column.classList.toggle("chosen", index === chosen)),
     draw(at) {
@@ -34,17 +33,19 @@ export function createCode(host, walks, listings, texts, shown, choose) {
     buttons.forEach((button, index) => setAll(button, { "aria-pressed": String(index === view) }));
     card.classList.toggle("wide", view !== ALGORITHM);
     body.replaceChildren();
-    columns = walks.map((walk, index) => createColumn(body, walk, listings[index][view] ?? listings[index][ALGORITHM], texts, listings[index][view] ? view : ALGORITHM));
+    columns = walks.map((walk, index) => createColumn(body, walk, listings[index][view], view));
     body.children[chosen]?.classList.add("chosen");
     columns.forEach((column, index) => column.draw(positions[index]));
     choose(view);
   }
 }
 
-function createColumn(body, walk, listing, texts, view) {
+function createColumn(body, walk, listing, view) {
   const column = htmlNode(body, "div", "listing");
   setAll(column, { "data-code": walk.algorithm });
-  htmlNode(column, "h3", "", `${walk.short} · ${listing.source}`);
+  htmlNode(column, "h3", "", [walk.short, listing.source].filter(Boolean).join(" · "));
+  if (listing.note) htmlNode(column, "p", "note", listing.note);
+  if (!listing.lines.length) return { draw() {} };
   const scrolls = view !== ALGORITHM;
   const list = htmlNode(column, "ol", scrolls ? "scrolls" : "");
   setAll(list, { tabindex: scrolls ? "0" : "-1", "aria-label": listing.source });

@@ -72,7 +72,7 @@ def player_data(
         "host": host,
         "rules": [rules_payload(walk.trace.shape, walk.trace.tile) for walk in walks],
         "inspector": _inspector_texts(say),
-        "listings": [listings_payload(walk) for walk in walks],
+        "listings": [listings_payload(say, walk) for walk in walks],
         "code": {name: say(f"code.{name}") for name in ("title", "views", "algorithm", "kernel")},
     }
 

@@ -18,17 +18,21 @@ from simulator import (
     trace_standard,
 )
 from viz.player.captions import captions_of
-from viz.player.kernel_listing import KERNELS, KernelLine, KernelMark, KernelSource, kernel_lines
+from viz.player.kernel_listing import KernelLine, KernelMark, KernelSource, kernel_lines
+from viz.player.kernel_sources import KERNELS
 from viz.player.limits import MakeTrace
 from viz.player.listing import LISTINGS, lines_of_step, step_name
 
 ROOT = Path(__file__).resolve().parents[3]
-WITH_KERNEL = {"standard": trace_standard, "flash_v1": trace_flash_v1, "flash_v2": trace_flash_v2}
-WALKS = WITH_KERNEL | {
+WALKS = {
+    "standard": trace_standard,
+    "flash_v1": trace_flash_v1,
+    "flash_v2": trace_flash_v2,
     "flash_decoding": partial(trace_flash_decoding, splits=3),
     "flash_v1_backward": trace_flash_v1_backward,
     "flash_v2_backward": trace_flash_v2_backward,
 }
+WITH_KERNEL = [name for name in WALKS if KERNELS[name]]
 SHAPES = (AttentionShape(65, 65, 8), AttentionShape(65, 65, 8, causal=True), AttentionShape(17, 63, 8))
 
 
@@ -40,7 +44,11 @@ def steps_of(make_trace: MakeTrace) -> set[str]:
 
 
 def lines_of_kernel(name: str) -> tuple[KernelLine, ...]:
-    return kernel_lines((ROOT / KERNELS[name].path).read_text(encoding="utf-8"), KERNELS[name])
+    return tuple(
+        line
+        for source in KERNELS[name]
+        for line in kernel_lines((ROOT / source.path).read_text(encoding="utf-8"), source)
+    )
 
 
 @pytest.mark.parametrize("name", WALKS)
@@ -76,9 +84,10 @@ def test_every_step_performs_a_line_of_the_kernel_that_we_ship(name: str) -> Non
 
 @pytest.mark.parametrize("name", WITH_KERNEL)
 def test_marked_lines_are_those_of_the_source(name: str) -> None:
-    text = (ROOT / KERNELS[name].path).read_text(encoding="utf-8").splitlines()
-    for line in lines_of_kernel(name):
-        assert text[line.number - 1] == line.text
+    for source in KERNELS[name]:
+        text = (ROOT / source.path).read_text(encoding="utf-8")
+        for line in kernel_lines(text, source):
+            assert text.splitlines()[line.number - 1] == line.text
 
 
 def test_a_step_that_starts_the_walk_is_not_the_store_of_the_loop() -> None:
@@ -95,3 +104,25 @@ def test_a_kernel_without_the_marked_call_is_refused() -> None:
     assert kernel_lines("def kernel():\n    k_tile = load_tile(k)\n", source)[1].steps == ("load.key",)
     with pytest.raises(LookupError, match=r"k\.py: kernel must call load_tile with k_tile"):
         kernel_lines("def kernel():\n    k_tile = read(k)\n", source)
+
+
+def test_a_branch_that_the_walk_does_not_take_is_not_marked() -> None:
+    text = "def kernel():\n    if ATOMIC:\n        x = add(a)\n    else:\n        x = add(a)\n"
+    mark = KernelMark(("add.x",), "kernel", "add", ("a",))
+    for flags, numbers in (({}, [3, 5]), ({"ATOMIC": True}, [3]), ({"ATOMIC": False}, [5])):
+        source = KernelSource("k.py", ("kernel",), (mark,), flags)
+        assert [line.number for line in kernel_lines(text, source) if line.steps] == numbers
+
+
+def test_a_kernel_without_the_shown_function_is_refused() -> None:
+    with pytest.raises(LookupError, match=r"k\.py must have kernel"):
+        kernel_lines("def other():\n    pass\n", KernelSource("k.py", ("kernel",), ()))
+
+
+@pytest.mark.parametrize("name", WITH_KERNEL)
+def test_a_masked_step_performs_the_mask_too(name: str) -> None:
+    lines = lines_of_kernel(name)
+    found = lines_of_step("scores.scores.masked", [line.steps for line in lines])
+    if name != "flash_v2_backward":  # whose mask is on the weights
+        assert any("hide_unseen" in lines[index].text for index in found)
+    assert any("tl.dot" in lines[index].text for index in found)
