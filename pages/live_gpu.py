@@ -4,8 +4,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.address import write_address
 from pages.shared.controls import hold, open_controls
-from pages.shared.frame import ROOT, Page, open_page
+from pages.shared.frame import ROOT, Page, open_page, remember_address
 from pages.shared.live_gpu.cards import (
     card_head,
     gpu_card,
@@ -35,11 +36,13 @@ def draw_page() -> None:
     controls = open_controls(page, Settings, resolve=resolve)
     draw_settings(controls)
     polled = st.fragment(draw_measurements, run_every=poll_interval_s(the_desk()))
-    polled(page, controls.settings)
+    polled(page)
 
 
-def draw_measurements(page: Page, settings: Settings) -> None:
-    """All that a run changes; drawn again by itself while one is going."""
+def draw_measurements(page: Page) -> None:
+    """All that a run or another view changes; drawn again by itself while a run is going."""
+    settings = open_controls(page, Settings, resolve=resolve).settings
+    remember_address(page, write_address(settings))
     desk, gpu = the_desk(), gpu_of_this_server()
     shown = choose_source(desk.current(), settings)
     with st.container(gap="xsmall"):
