@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
+from pages.shared.blocks_on_sms.gpus import draw_gpus
 from pages.shared.blocks_on_sms.launch_now import draw_launch_now
 from pages.shared.blocks_on_sms.occupancy import draw_occupancy
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
@@ -41,12 +42,14 @@ def draw_model(page: Page, settings: Settings) -> None:
         draw_occupancy(page, runs[-1].launch, gpu)
     draw_cards(model_cards(page, runs, cuts, gpu))
     draw_points(page.text("sms.assumptions"), assumptions(page, runs, gpu))
+    draw_gpus(page, settings)
 
 
 def draw_chart_of_sizes(page: Page, settings: Settings) -> None:
     cards, gpu, runs = draw_sizes(page, settings), gpu_of(settings), model_runs(settings)
     draw_cards(cards)
     draw_points(page.text("sms.assumptions"), assumptions(page, runs, gpu))
+    draw_gpus(page, settings)
 
 
 def draw_measured(page: Page, settings: Settings) -> None:

@@ -45,6 +45,13 @@ def draw_points(title: str, points: Sequence[str]) -> None:
     st.html(f'<details class="fa-points"><summary>{escape(title)}</summary><ol>{items}</ol></details>')
 
 
+def draw_folded(title: str, card: Card) -> None:
+    """Draws a card that unfolds."""
+    style = STYLE.read_text(encoding="utf-8")
+    inside = f'<summary>{escape(title)}</summary><div class="fa-cards">{_card_html(card)}</div>'
+    st.html(f'<style>{style}</style><details class="fa-points">{inside}</details>')
+
+
 def _card_html(card: Card) -> str:
     head = f"<h3>{escape(card.title)}</h3><span>{escape(card.provenance)}</span>"
     tables = f'<div class="fa-tables">{"".join(map(_table_html, card.tables))}</div>' if card.tables else ""

@@ -13,9 +13,12 @@ from streamlit.testing.v1 import AppTest
 
 from kernels.device import DeviceProperties, to_json
 from kernels.environment import why_unavailable
+from kernels.results import tflops
 from pages.shared.blocks_on_sms import device_here, launch_now
 from pages.shared.blocks_on_sms.building import build_words
 from pages.shared.blocks_on_sms.cards import measured_cards, model_cards
+from pages.shared.blocks_on_sms.gpus import gpus_card
+from pages.shared.blocks_on_sms.near_peak import blocks_seen, fastest_forward, near_peak_words
 from pages.shared.blocks_on_sms.occupancy import curves_of
 from pages.shared.blocks_on_sms.panels import measured_timeline, modelled_timeline
 from pages.shared.blocks_on_sms.recorded_words import fitted_assumptions, measured_notice
@@ -51,6 +54,7 @@ from pages.shared.catalogue import LANGUAGES, load_catalogue, translate
 from pages.shared.frame import ROOT
 from simulator.gpu import GPUS
 from simulator.launch import Order, plan_launch
+from simulator.roof import AMD_GPUS, ridge_flop_per_byte
 from simulator.schedule import busy_fraction
 
 PAIRS = (V1, V1_SPLIT, BACKWARD, DECODING)
@@ -226,6 +230,74 @@ def test_every_view_draws_itself_without_a_complaint(view):
     app.switch_page("pages/blocks_on_sms.py").run()
     assert [error.message for error in app.exception] == []
     assert not [block for block in app.get("html") if 'class="fa-complaint"' in block.proto.body]
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("n=0", "n must be at least 1, got 0; 1 is shown instead."),
+        ("h=0&b=0", "h must be at least 1, got 0; 1 is shown instead."),
+        ("b=70000&n=1&h=1", "b must be at most 65535, got 70000"),  # y of V2's grid
+        ("h=70000&n=1", "h must be at most 65535, got 70000"),  # its z
+        ("kernels=decoding&b=66&h=1000", "at most 65,535 blocks along z, got 66,000"),
+        ("view=what_if&threads=2048", "threads must be at most 1024, got 2048"),
+        ("view=what_if&threads=1024&regs=255", "needs 262,144 registers and a block gets 65,536"),
+        ("view=what_if&smem=300000", "needs 293 KB of shared memory and a block gets 227 KB"),
+        ("gpu=mi300x", "CUDA&#x27;s occupancy rule fits, got MI300X"),
+    ],
+)
+def test_a_bad_input_costs_a_sentence_with_the_number_and_the_page_goes_on(query, sentence):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for pair in query.split("&"):
+        name, value = pair.split("=")
+        app.query_params[name] = value
+    app.run()
+    app.switch_page("pages/blocks_on_sms.py").run()
+    assert any(sentence in said for said in complaints_on(app))
+    app.text_input(key="blocks_on_sms.heads").set_value("2").run()
+    assert [error.message for error in app.exception] == []
+    assert not complaints_on(app)
+    assert any('class="fa-notice"' in block.proto.body for block in app.get("html"))
+
+
+def complaints_on(app: AppTest) -> list[str]:
+    bodies = [block.proto.body for block in app.get("html")]
+    return [body for body in bodies if 'class="fa-complaint"' in body]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_gpu_has_a_row_with_its_ridge_and_a_source(language):
+    page = page_in(language)
+    card = gpus_card(page, Settings(gpu="typed", compare=DECODING))
+    rows = card.tables[0].rows
+    named = [*(gpu.name for gpu in GPUS.values()), *(f"AMD {gpu.name}" for gpu in AMD_GPUS.values())]
+    assert [row[0] for row in rows[1:]] == named
+    for row in rows:
+        bandwidth, peak, ridge = (float(cell.rstrip("*").replace(",", "")) for cell in row[-3:])
+        assert ridge == pytest.approx(1000 * peak / bandwidth, abs=1)
+    said = " ".join(card.lines)
+    assert all(translate(language, f"sms.source.{key}") in said for key in GPUS)
+
+
+@pytest.mark.parametrize("asked", AMD_GPUS)
+def test_an_amd_gpu_is_told_its_roofline_and_no_slots(asked):
+    settings, (complaint,) = resolve(Settings(gpu=asked))
+    assert settings == Settings()
+    assert complaint.values["gpu"] == AMD_GPUS[asked].name
+    assert float(str(complaint.values["ridge"])) == pytest.approx(ridge_flop_per_byte(AMD_GPUS[asked]), abs=1)
+
+
+def test_low_occupancy_is_shown_beside_a_speed_that_was_measured_at_it():
+    """Both from what was recorded: blocks that an SM held in a launch, and the time of the same tiles."""
+    found = fastest_forward()
+    assert found is not None
+    environment, result = found
+    words = near_peak_words(page_in("en"))
+    assert words is not None
+    assert environment.gpu in words
+    assert f"{tflops(result):.0f} TFLOP/s" in words
+    assert blocks_seen(result.config) >= 1
+    assert blocks_seen("tiles that no launch had") == 0
 
 
 def test_busy_fractions_along_an_axis_are_those_of_the_runs_at_its_places():

@@ -9,6 +9,7 @@ import numpy as np
 from kernels.placements import RecordedPlacement
 from kernels.recording_plan import DECODES
 from pages.shared.blocks_on_sms.comparison import signed_percent
+from pages.shared.blocks_on_sms.near_peak import near_peak_words
 from pages.shared.blocks_on_sms.order_bytes import order_bytes_card
 from pages.shared.blocks_on_sms.recorded_words import measured_words, sibling_words
 from pages.shared.blocks_on_sms.recordings import (
@@ -143,6 +144,7 @@ def _slots_card(page: Page, run: ModelledRun, gpu: GpuSpec) -> Card:
         page.text("sms.card.limits", **alone),
         page.text("sms.card.occupancy", fraction=fraction),
         page.text("sms.card.low_occupancy"),
+        *([measured] if (measured := near_peak_words(page)) else []),
     )
     title = page.text("sms.card.slots_title", kernel=page.text(f"sms.kernel.{run.launch.kernel}"))
     return Card(title, page.text("sms.provenance.rule"), lines)

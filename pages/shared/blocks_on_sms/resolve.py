@@ -8,6 +8,7 @@ from math import prod
 
 from pages.shared.address import Complaint
 from pages.shared.blocks_on_sms.device_here import why_no_device
+from pages.shared.blocks_on_sms.gpus import amd_complaint
 from pages.shared.blocks_on_sms.recordings import recorded_problems
 from pages.shared.blocks_on_sms.runs import cuts_of, grid_of, most_splits, resources_of
 from pages.shared.blocks_on_sms.settings import (
@@ -21,6 +22,7 @@ from pages.shared.blocks_on_sms.settings import (
 )
 from simulator.gpu import MAX_GRID
 from simulator.occupancy import CannotLaunchError, Resource, resource_occupancy
+from simulator.roof import AMD_GPUS
 from viz.units import format_capacity
 
 MOST_BLOCKS = 1_000_000
@@ -30,10 +32,26 @@ BY_HAND = {Resource.SHARED: ("shared", "stages", "key_rows"), Resource.REGISTERS
 def resolve(settings: Settings) -> tuple[Settings, list[Complaint]]:
     """Applies each rule in turn: what fits a block, splits with work, grid and picture, the recording."""
     complaints: list[Complaint] = []
-    for rule in (_present_gpu, _fitting_hand, _fitting_rows, _fitting_splits, _fitting_grid, _kept_run):
+    for rule in (
+        _cuda_gpu,
+        _present_gpu,
+        _fitting_hand,
+        _fitting_rows,
+        _fitting_splits,
+        _fitting_grid,
+        _kept_run,
+    ):
         settings, more = rule(settings)
         complaints += more
     return settings, complaints
+
+
+def _cuda_gpu(asked: Settings) -> tuple[Settings, list[Complaint]]:
+    """A GPU that CUDA's occupancy rule is for."""
+    if asked.gpu not in AMD_GPUS:
+        return asked, []
+    shown = replace(asked, gpu=Settings().gpu)
+    return shown, [amd_complaint(AMD_GPUS[asked.gpu], shown)]
 
 
 def _present_gpu(asked: Settings) -> tuple[Settings, list[Complaint]]:

@@ -11,6 +11,7 @@ from simulator import gpu as gpus
 from simulator.gpu import GPUS, GpuSpec, typed_gpu
 from simulator.launch import Order
 from simulator.problem import MAX_HEAD_DIM, AttentionShape
+from simulator.roof import AMD_GPUS
 
 ROW_CHOICES = ("32", "64", "128")
 KEY_CHOICES = ("0", "16", "32", "64", "128", "256")
@@ -27,7 +28,7 @@ class Settings:
 
     view: str = choice(MODEL, VIEWS, name="view")
     compare: str = choice(V1, (V1, V1_SPLIT, BACKWARD, DECODING), name="kernels")
-    gpu: str = choice("h200", (*GPUS, TYPED, HERE), name="gpu")
+    gpu: str = choice("h200", (*GPUS, *AMD_GPUS, TYPED, HERE), name="gpu")
     batch: int = integer(1, name="b", minimum=1, maximum=gpus.MAX_GRID[1])
     heads: int = integer(16, name="h", minimum=1, maximum=gpus.MAX_GRID[2])
     length: int = integer(4096, name="n", minimum=1, maximum=131_072)

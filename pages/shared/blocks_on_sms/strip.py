@@ -30,6 +30,7 @@ from pages.shared.controls import Controls, adopt
 from pages.shared.frame import Page
 from simulator.gpu import GPUS
 from simulator.launch import Kernel, Order
+from simulator.roof import AMD_GPUS
 
 PROBLEM = ("gpu", "batch", "heads", "length", "head_dim", "causal", "rows")
 TYPED_GPU = ("capability", "sm_count", "bandwidth", "peak", "l2")
@@ -43,6 +44,7 @@ def draw_controls(page: Page, controls: Controls[Settings]) -> None:
         "view": {view: page.text(f"sms.view.{view}") for view in VIEWS},
         "compare": {pair: page.text(f"sms.compare.{pair}") for pair in (V1, V1_SPLIT, BACKWARD, DECODING)},
         "gpu": {key: f"{gpu.name}, {gpu.sm_count} SMs" for key, gpu in GPUS.items()}
+        | {key: f"AMD {gpu.name}, {gpu.cu_count} CUs" for key, gpu in AMD_GPUS.items()}
         | {TYPED: page.text("sms.gpu.typed")}
         | ({HERE: page.text("sms.gpu.here")} if HERE in (settings.gpu, *gpus_here()) else {}),
         "order": {order.value: page.text(f"sms.order.{order}") for order in Order},
