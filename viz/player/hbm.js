@@ -204,7 +204,7 @@ function hatchPattern(group, id) {
   svgNode(pattern, "rect", { width: 1.2, height: 6, class: "hatch" });
 }
 
-/** What the causal mask hides: skipped cells lose their grid, the rest of the mask is hatched over its cells. */
+/** What the mask hides: skipped cells lose their grid, the rest of the mask is hatched over its cells. */
 function drawMask(group, walk, tensors, tensor, hatch) {
   const skipped = regionPath(walk, tensors, tensor, (q, k) => isSkipped(walk, q, k));
   if (skipped) svgNode(group, "path", { d: skipped, class: "skipped" });
@@ -225,7 +225,14 @@ function maskOfHead(walk, whole, head) {
   const points = [[x(walk.keyLen), y(0)], [x(walk.keyLen), y(walk.queryLen)], [x(from + shift), y(from)]];
   if (shift < 0) points.push([x(0), y(0)]);
   else points.push([x(shift), y(0)]);
-  return points.map(([px, py], index) => `${index ? "L" : "M"}${px} ${py}`).join("") + "z";
+  const corners = walk.window === null ? [points] : [points, windowPoints(walk, shift).map(([key, query]) => [x(key), y(query)])];
+  return corners.map((each) => each.map(([px, py], index) => `${index ? "L" : "M"}${px} ${py}`).join("") + "z").join("");
+}
+
+/** Corners, as key and query, of what the window has passed by. */
+function windowPoints(walk, shift) {
+  const from = Math.min(Math.max(walk.window - shift, 0), walk.queryLen);
+  return [[0, from], [from + shift - walk.window, from], [walk.keyLen - walk.window, walk.queryLen], [0, walk.queryLen]];
 }
 
 /** Cells that satisfy `inside`, as one path of runs along the rows. */

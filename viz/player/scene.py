@@ -128,6 +128,7 @@ def _describe(walk: Walk, text: WalkText, gpu: GpuSpec, block: bytearray) -> dic
         "keyLen": shape.key_len,
         "headDim": shape.head_dim,
         "causal": shape.causal,
+        "window": shape.window,
         "queryRows": tile.query_rows,
         "keyRows": tile.key_rows,
         "heads": heads_per_kv(shape),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from simulator.problem import AttentionShape, TileShape, key_tile_count, query_tile_count
@@ -31,10 +32,13 @@ def test_without_a_mask_every_pair_is_full() -> None:
     assert set(pair_states(AttentionShape(65, 100, 8), TILE)) == {FULL}
 
 
+@pytest.mark.parametrize("window", [None, 1, 20, 200])
 @pytest.mark.parametrize(("query_len", "key_len"), [(17, 63), (65, 17), (100, 100)])
-def test_the_keys_that_the_ends_of_a_tile_see_are_those_of_the_mask(query_len: int, key_len: int) -> None:
-    shape = AttentionShape(query_len, key_len, 8, causal=True)
-    seen = visible(query_len, key_len, causal=True)
+def test_the_keys_that_the_ends_of_a_tile_see_are_those_of_the_mask(
+    query_len: int, key_len: int, window: int | None
+) -> None:
+    shape = AttentionShape(query_len, key_len, 8, causal=True, window=window)
+    mask = visible(query_len, key_len, causal=True, window=window)
     for i, ends in enumerate(rules_payload(shape, TILE)["seen"]):
-        for query, (_, last) in zip((i * 16, min((i + 1) * 16, query_len) - 1), ends, strict=True):
-            assert max(last + 1, 0) == seen[query].sum()
+        for query, (first, last) in zip((i * 16, min((i + 1) * 16, query_len) - 1), ends, strict=True):
+            assert (list(range(first, last + 1)) if last >= 0 else []) == np.flatnonzero(mask[query]).tolist()
