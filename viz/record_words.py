@@ -14,6 +14,7 @@ _CONFIG = (
         "config.tile",
         r"tile (?P<query_rows>\d+)x(?P<key_rows>\d+), (?P<warps>\d+) warps, (?P<stages>\d+) stages",
     ),
+    ("config.tma", r"by TMA"),
     ("config.splits", r"(?P<splits>\d+) splits"),
     ("config.busy", r"at most (?P<busy>\d+) of (?P<sms>\d+) SMs busy"),
     ("config.gqa", r"enable_gqa, keys not expanded"),
@@ -63,7 +64,7 @@ def config_text(config: str, text: Text) -> str:
     if whole is not None:
         return whole
     head, _, rest = config.partition(" stages, ")
-    parts = [f"{head} stages", rest] if rest else [config]
+    parts = [f"{head} stages", *rest.split(", ")] if rest else [config]
     return text("live.said.comma").join(_said(part, _CONFIG, text) for part in parts)
 
 

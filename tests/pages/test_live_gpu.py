@@ -198,7 +198,7 @@ def test_without_a_gpu_a_sentence_stands_where_the_run_controls_would(
         ({"d": "abc"}, "d must be one of 64, 128, got abc; 128 is shown instead."),
         (
             {"n": "-5"},
-            "n must be one of longest, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072,",
+            "n must be one of longest, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072,",
         ),
         ({"from": "8192", "to": "2048"}, "from must be at most to (2048), got 8192; 2048 is shown instead."),
         (

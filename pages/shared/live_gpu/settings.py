@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from kernels.results import OFFERED
 from pages.shared.address import Complaint, choice, flag, integer
 
-LENGTHS = ("1024", "2048", "4096", "8192", "16384")
+LENGTHS = ("512", "1024", "2048", "4096", "8192", "16384")
 DECODE_LENGTHS = ("4096", "16384", "32768", "65536", "131072", "262144")  # keys that one query sees
 LONGEST = "longest"
 DIRECTIONS = ("forward", "backward", "both", "decode")
 DTYPES = ("float16", "bfloat16", "float32")
 KEPT, OWN = "kept", "own"  # batch and heads: chosen at each length to keep the work alike, or as typed
-VIEWS = ("throughput", "bandwidth", "time", "speed_up", "memory", "roofline", "table")
+VIEWS = ("throughput", "bandwidth", "time", "speed_up", "memory", "roofline", "tuning", "table")
 TOKENS, HIDDEN = 16_384, 2048  # batch x length, and heads x head dim, that are kept
 
 
@@ -25,7 +25,7 @@ class Settings:
     dtype: str = choice("float16", DTYPES, name="dtype")
     head_dim: str = choice("128", ("64", "128"), name="d")
     causal: bool = flag(True, name="causal")
-    shortest: str = choice(LENGTHS[0], LENGTHS, name="from")
+    shortest: str = choice(LENGTHS[1], LENGTHS, name="from")
     longest: str = choice(LENGTHS[-1], LENGTHS, name="to")
     fewest_keys: str = choice(DECODE_LENGTHS[0], DECODE_LENGTHS, name="keys_from")
     most_keys: str = choice(DECODE_LENGTHS[-1], DECODE_LENGTHS, name="keys_to")

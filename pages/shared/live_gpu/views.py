@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -16,9 +17,12 @@ from pages.shared.live_gpu.roofline import counted_range, roof_of, roofline_poin
 from pages.shared.live_gpu.settings import has_own_size, lengths
 from pages.shared.live_gpu.source import Shown
 from pages.shared.live_gpu.table import BASELINE
+from pages.shared.live_gpu.tuning import map_for, tune_command, tuning_cells
 from viz.quantity import BANDWIDTH, THROUGHPUT, TIME, Quantity, speed_up_over
 from viz.roofline import roofline_figure
+from viz.speed import format_length, shape_text
 from viz.timing import against_length, memory_figure
+from viz.tuning_map import tuning_figure
 
 HEIGHT_PX = 400
 
@@ -113,6 +117,23 @@ def _draw_roofline(look: Look) -> None:
     draw_chart(figure, look, "roofline")
 
 
+def _draw_tuning(look: Look) -> None:
+    page, settings = look.page, look.shown.settings
+    tuning = map_for(settings)
+    if tuning is None:
+        command = escape(tune_command(settings))
+        how = escape(page.text("live.tuning.none"))
+        st.html(f'<p class="fa-how">{how}</p><pre class="fa-command">{command}</pre>')
+        return
+    measured, environment = tuning.candidates[0].measured, tuning.environment
+    where = page.text("live.chip.recorded", gpu=environment.gpu, date=environment.date[:10])
+    said = f"N = {format_length(measured.shape.key_len)}, {shape_text(measured, page.text)} · {where}"
+    st.html(f'<p class="fa-note">{escape(said)}</p>')
+    unit = "GB/s" if measured.direction == "decode" else "TFLOP/s"
+    figure = tuning_figure(tuning_cells(tuning, page.text), unit=unit, theme=page.theme)
+    draw_chart(figure, look, "tuning")
+
+
 _DRAW: dict[str, Callable[[Look], None]] = {
     "throughput": _against_length(THROUGHPUT, "throughput"),
     "bandwidth": _against_length(BANDWIDTH, "bandwidth"),
@@ -120,5 +141,6 @@ _DRAW: dict[str, Callable[[Look], None]] = {
     "speed_up": _draw_speed_up,
     "memory": _draw_memory,
     "roofline": _draw_roofline,
+    "tuning": _draw_tuning,
     "table": lambda look: draw_results_table(look.page, look.shown),
 }
