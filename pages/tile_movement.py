@@ -65,7 +65,8 @@ def _draw_controls(page: Page, controls: Controls[TileSettings]) -> None:
         controls.draw("walk", "tiles.control.walk", options=walks)
         controls.draw("beside", "tiles.control.beside", options=walks | nothing)
         splits = ("splits",) if DECODING in shown_walks(settings) else ()
-        for name in ("query_len", "key_len", "heads", *splits, "head_dim", "causal"):
+        window = ("window",) if settings.causal else ()
+        for name in ("query_len", "key_len", "heads", *splits, "head_dim", "causal", *window):
             controls.draw(name, f"tiles.control.{name}")
         tilings = {name: page.text(f"tiles.control.tiling.{name}") for name in ("hand", "v1")}
         controls.draw("tiling", "tiles.control.tiling", options=tilings)

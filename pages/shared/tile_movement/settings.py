@@ -41,7 +41,9 @@ Resolved = tuple["TileSettings", list[Complaint]]
 
 @dataclass(frozen=True)
 class TileSettings:
-    """What the page shows. `key_len` 0: as many keys as queries; `sram_elements` 0: all a block can have."""
+    """What the page shows. `key_len` 0: as many keys as queries; `window` 0: none; `sram_elements` 0: all a
+    block can have.
+    """
 
     walk: str = choice("flash_v1", tuple(WALKS), name="walk")
     beside: str = choice("flash_v2", (*WALKS, NOTHING), name="beside")
@@ -52,6 +54,7 @@ class TileSettings:
     splits: int = integer(4, name="splits", minimum=1, maximum=MAX_SPLITS)
     head_dim: int = integer(64, name="d", minimum=1, maximum=MAX_HEAD_DIM)
     causal: bool = flag(False, name="causal")
+    window: int = integer(0, name="window", minimum=0, maximum=MAX_LENGTH)
     tiling: str = choice("hand", ("hand", "v1"), name="tiling")
     query_rows: int = integer(64, name="rows", minimum=1, maximum=MAX_TILE_ROWS)
     key_rows: int = integer(64, name="cols", minimum=1, maximum=MAX_TILE_ROWS)
@@ -90,6 +93,7 @@ def shape_of(settings: TileSettings) -> AttentionShape:
         key_len=settings.key_len or settings.query_len,
         head_dim=settings.head_dim,
         causal=settings.causal,
+        window=settings.window or None,
         query_heads=settings.heads,
     )
 
@@ -114,6 +118,7 @@ def problem_of(settings: TileSettings) -> tuple[AttentionShape, TileShape]:
 
 def resolve(settings: TileSettings) -> Resolved:
     """The nearest settings whose tile a block can hold and whose walks can be shown."""
+    settings, alone = _window_with_mask(settings)
     settings, same = _part_walks(settings)
     settings, too_large = _fit_in_block(settings)
     settings, too_many = _limit_pairs(settings)
@@ -122,7 +127,7 @@ def resolve(settings: TileSettings) -> Resolved:
     if _places_of(settings) == shown_before:  # another control made the walk shorter
         too_far = []
     st.session_state[PLACE_SHOWN] = _places_of(limited)
-    return limited, [*same, *too_large, *too_many, *too_far]
+    return limited, [*alone, *same, *too_large, *too_many, *too_far]
 
 
 def walks_of_settings(settings: TileSettings) -> list[Walk]:
@@ -135,6 +140,13 @@ def walks_of_settings(settings: TileSettings) -> list[Walk]:
 def splits_of(settings: TileSettings, walk: str) -> int:
     """Blocks that share the keys of a query tile: one but in decoding."""
     return settings.splits if walk == DECODING else 1
+
+
+def _window_with_mask(settings: TileSettings) -> Resolved:
+    if settings.causal or not settings.window:
+        return settings, []
+    alone = Complaint("tiles.complaint.window_alone", {"window": settings.window})
+    return replace(settings, window=0), [alone]
 
 
 def _part_walks(settings: TileSettings) -> Resolved:

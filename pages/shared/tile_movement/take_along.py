@@ -17,6 +17,7 @@ from pages.shared.frame import Page
 from pages.shared.tile_movement.kept_values import kept_values, position_on
 from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.settings import TileSettings, clock_of, problem_of, shown_walks, time_of
+from pages.shared.tile_movement.words import mask_text
 from simulator.gpu import gpu_named
 from viz.player.equation import MemoryAt
 from viz.player.numbers import is_replayable
@@ -112,7 +113,7 @@ def _file_text(page: Page, settings: TileSettings) -> FileText:
         head_dim=shape.head_dim,
         query_rows=tile.query_rows,
         key_rows=tile.key_rows,
-        causal=page.text("tiles.summary.causal") if shape.causal else "",
+        causal=mask_text(page.text, shape),
         gpu=gpu_named(settings.gpu).name,
     )
     notes = tuple(page.text(f"tiles.file.note.{number}") for number in range(1, NOTES + 1))

@@ -24,6 +24,8 @@ def draw_told(page: Page, settings: TileSettings) -> None:
         st.caption(page.text(f"tiles.heads.{told}", heads=settings.heads))
     if shape.causal and shape.query_len != shape.key_len:
         st.caption(page.text("tiles.causal_rule"))
+    if shape.window is not None:
+        st.caption(page.text("tiles.window_rule", window=f"{shape.window:,}"))
 
 
 def _tell_v1_rule(page: Page, settings: TileSettings) -> None:

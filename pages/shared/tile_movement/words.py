@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pages.shared.frame import Page
+from pages.shared.tile_movement.player_data import Say
 from pages.shared.tile_movement.settings import TileSettings, problem_of, shown_walks
+from simulator.problem import AttentionShape
 
 
 def summary_text(page: Page, settings: TileSettings) -> str:
@@ -17,5 +19,11 @@ def summary_text(page: Page, settings: TileSettings) -> str:
         head_dim=shape.head_dim,
         query_rows=tile.query_rows,
         key_rows=tile.key_rows,
-        causal=page.text("tiles.summary.causal") if shape.causal else "",
+        causal=mask_text(page.text, shape),
     )
+
+
+def mask_text(say: Say, shape: AttentionShape) -> str:
+    """What a mask adds to a line that sums up a problem."""
+    window = "" if shape.window is None else say("tiles.summary.window", window=f"{shape.window:,}")
+    return say("tiles.summary.causal") + window if shape.causal else ""

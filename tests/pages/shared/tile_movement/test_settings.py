@@ -108,3 +108,16 @@ def test_a_walk_is_not_shown_beside_itself(name: str) -> None:
     shown, [complaint] = resolve(TileSettings(walk=name, beside=name))
     assert shown_walks(shown) == (name,)
     assert complaint.values == {"walk": name}
+
+
+def test_a_window_without_the_causal_mask_is_told_and_dropped() -> None:
+    shown, (complaint,) = resolve(replace(ALONE, window=64))
+    assert shown == ALONE
+    assert (complaint.key, complaint.values) == ("tiles.complaint.window_alone", {"window": 64})
+
+
+def test_a_window_is_that_of_the_problem_and_0_is_none() -> None:
+    causal = replace(ALONE, causal=True)
+    assert resolve(replace(causal, window=64)) == (replace(causal, window=64), [])
+    assert shape_of(replace(causal, window=64)).window == 64
+    assert shape_of(causal).window is None
