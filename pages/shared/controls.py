@@ -39,10 +39,15 @@ class Controls(Generic[Settings]):
 
     page: Page
     settings: Settings
+    complaints: tuple[Complaint, ...]  # of what was not taken as it was asked for
 
     @contextmanager
     def strip(self, summary: str) -> Iterator[None]:
-        """The bordered row the widgets stand in; on a phone it folds into `summary` and a button."""
+        """A sentence for each complaint, the address, and the bordered row the widgets stand in.
+
+        On a phone the row folds into `summary` and a button.
+        """
+        self.page.complain(self.complaints)
         open_key = f"{self.page.name}.controls-open"
         unfolded = st.session_state.get(open_key, False)
         with st.container(key="fa-controls-summary", horizontal=True, vertical_alignment="center"):
@@ -52,31 +57,40 @@ class Controls(Generic[Settings]):
         state = "open" if unfolded else "folded"
         with st.container(key=f"fa-controls-{state}", horizontal=True, gap=None):
             yield
+        remember_address(self.page, write_address(self.settings))
 
-    def draw(self, name: str, label_key: str, *, options: Mapping[str, str] | None = None) -> None:
-        """The widget of a field. `options` names a choice's options, in the order to show them."""
+    def draw(
+        self, name: str, label_key: str, *, options: Mapping[str, str] | None = None, hint: str | None = None
+    ) -> None:
+        """The widget of a field. `options` names a choice's options, in the order to show them; `hint` is
+        told on hover.
+        """
         rule = rules_of(type(self.settings))[name]
         key = _widget_key(self.page.name, name)
         value = getattr(self.settings, name)
         shown = rule.format(value) if isinstance(rule, IntegerRule) else value
         if st.session_state.get(key) != shown:
             st.session_state[key] = shown
-        common: dict[str, Any] = {"key": key, "on_change": _set, "args": (_used_key(self.page.name), True)}
+        common: dict[str, Any] = {
+            "key": key,
+            "help": hint,
+            "on_change": _set,
+            "args": (_used_key(self.page.name), True),
+        }
         label = self.page.text(label_key)
-        with st.container(key=f"fa-control-{self.page.name}-{name}", width="content"):
-            if isinstance(rule, FlagRule):
-                st.toggle(label, **common)
-            elif isinstance(rule, ChoiceRule):
-                names = options or {option: option for option in rule.options}
-                st.selectbox(label, list(names), format_func=names.__getitem__, **common)
-            else:
-                st.text_input(label, **common)
+        if isinstance(rule, FlagRule):
+            st.toggle(label, **common)
+        elif isinstance(rule, ChoiceRule):
+            names = options or {option: option for option in rule.options}
+            st.selectbox(label, list(names), format_func=names.__getitem__, **common)
+        else:
+            st.text_input(label, **common)
 
 
 def open_controls(
     page: Page, settings_type: type[Settings], *, resolve: Resolve[Settings] | None = None
 ) -> Controls[Settings]:
-    """The settings of this run, valid, with the URL rewritten to them and a sentence drawn for each change.
+    """The settings of this run, valid. Draws nothing: that is left to the strip.
 
     `resolve` applies rules between fields: it gets settings whose fields are valid by themselves, and gives
     the nearest that are valid together with a complaint for each change.
@@ -85,10 +99,8 @@ def open_controls(
     if resolve is not None:
         settings, more = resolve(settings)
         complaints += more
-    page.complain(complaints)
-    remember_address(page, write_address(settings))
     st.session_state[_settings_key(page.name)] = settings
-    return Controls(page, settings)
+    return Controls(page, settings, tuple(complaints))
 
 
 def hold(page_name: str, name: str, value: object) -> None:
@@ -96,6 +108,11 @@ def hold(page_name: str, name: str, value: object) -> None:
     kept = st.session_state[_settings_key(page_name)]
     st.session_state[_settings_key(page_name)] = replace(kept, **{name: value})
     st.session_state[_used_key(page_name)] = True
+
+
+def held_settings(page_name: str) -> Any:
+    """The settings that a page was last drawn with: for a part of it that is drawn by itself."""
+    return st.session_state[_settings_key(page_name)]
 
 
 def adopt(page_name: str, settings: object) -> None:
@@ -130,7 +147,7 @@ def _set(key: str, value: object) -> None:
 
 
 def _widget_key(page_name: str, name: str) -> str:
-    return f"{page_name}.{name}"
+    return f"fa-control-{page_name}-{name}"  # Streamlit makes it a class, which frame.css draws
 
 
 def _used_key(page_name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.machinery import ModuleSpec
@@ -40,7 +40,7 @@ class Page:
         title, lead = escape(self.text(title_key)), escape(self.text(lead_key))
         st.html(f'<div class="fa-title"><h1>{title}</h1><p>{lead}</p></div>')
 
-    def complain(self, complaints: list[Complaint]) -> None:
+    def complain(self, complaints: Sequence[Complaint]) -> None:
         """Draws one sentence for each value that was not taken.
 
         Always takes one place on the page: what follows must keep its own, or its players would start anew.

@@ -15,8 +15,9 @@ export function paintLane(canvas, walk, times, width, colours) {
   canvas.style.height = `${HEIGHT}px`;
   const pen = canvas.getContext("2d");
   pen.scale(ratio, ratio);
-  const x = (index) => (times[index] / times.at(-1)) * width;
-  const wide = times.filter((time, index) => time > times[index - 1]).length;
+  const scale = width / times.at(-1);
+  const x = (index) => times[index] * scale;
+  const wide = new Set(times).size - 1;
   if (width / wide >= THIN) paintSteps(pen, walk, x, colours);
   else paintShares(pen, walk, x, colours);
 }

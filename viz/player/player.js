@@ -29,7 +29,9 @@ const PLACE_NAMES = { [STEPS]: "step", [BYTES]: "bytes", [TIME]: "fs" }; // as a
  * `answer`; without it tiles only tell their name.
  */
 export function createPlayer(root, data, options = {}) {
-  const walks = data.walks.map((described) => decodeWalk(described, data.columns));
+  const walks = data.walks.map((described, index) => ({
+    ...decodeWalk(described, data.columns), broken: data.broken[index], found: data.broken[index]?.found,
+  }));
   const clock = createClock(data.clock, walks);
   const reading = createReading(clock, walks, data.texts, data.gpu);
   const compares = walks.length > 1;
@@ -70,7 +72,7 @@ export function createPlayer(root, data, options = {}) {
   const code = createCode(host, walks, data.listings, data.code, before?.codeView(), (view) => (state.codeView = view));
   createPictureButtons(host, data.texts, frameToSave);
   const unbindKeys = bindKeys(host, api, data.host !== NOTEBOOK);
-  const observer = new ResizeObserver(() => (host.isConnected ? (resize(), draw()) : destroy()));
+  const observer = new ResizeObserver(() => (host.isConnected ? resize() && draw() : destroy()));
   observer.observe(host);
   playback.changeSpeed(0);
   transport.setPlaying(false);
@@ -99,9 +101,11 @@ export function createPlayer(root, data, options = {}) {
     draw();
   }
 
+  /** Whether anything has other room than before. All is read before any is drawn, or each would be laid out anew. */
   function resize() {
-    scenes.forEach((scene) => scene.resize());
-    transport.resize();
+    const parts = [...scenes, transport];
+    const rooms = parts.map((part) => part.room());
+    return parts.map((part, index) => part.resize(rooms[index])).includes(true);
   }
 
   function draw() {
@@ -205,7 +209,10 @@ export function render(root, data, report) {
     window.addEventListener("fa-numbers", () => takeNumbers(root));
   }
   root.hearsAnswers = true;
+  if (data.host === PAGE) afterPaint(() => window.dispatchEvent(new CustomEvent("fa-shown", { detail: data.key })));
 }
+
+const afterPaint = (act) => requestAnimationFrame(() => setTimeout(act));
 
 /** Numbers that came after the walks: a host that replays them later leaves them at the window. */
 function takeNumbers(root) {

@@ -1,6 +1,7 @@
 // One walk as a picture: HBM, bus and chip. The picture is a function of position and fraction alone.
 import { fillTemplate, grouped, htmlNode, setText, svgNode } from "./svg.js";
 import { NARROW, layoutScene } from "./layout.js";
+import { createBanner } from "./broken.js";
 import { createBus } from "./bus.js";
 import { createChip } from "./chip.js";
 import { createHbm } from "./hbm.js";
@@ -14,6 +15,7 @@ export function createScene(parent, walk, texts, compact, makePicker) {
   htmlNode(head, "h2", "", walk.name);
   htmlNode(head, "p", "", walk.lead);
   const progress = htmlNode(head, "strong", "progress");
+  const banner = createBanner(card, walk);
   const frame = htmlNode(card, "div", "frame");
   const svg = svgNode(frame, "svg", { role: "img", "aria-label": walk.name });
   const picker = makePicker(frame);
@@ -36,15 +38,18 @@ export function createScene(parent, walk, texts, compact, makePicker) {
   };
 
   return {
-    resize() {
-      const room = Math.round(card.clientWidth - horizontalPadding(card));
-      if (room > 0 && room !== width) build(room); // a card that left the document has no width
+    room: () => Math.round(card.clientWidth - horizontalPadding(card)),
+    resize(room) {
+      const changes = room > 0 && room !== width; // a card that left the document has no width
+      if (changes) build(room);
+      return changes;
     },
     svg,
     choose: (chosen) => card.classList.toggle("chosen", chosen),
     draw(position, fraction) {
       card.dataset.step = String(position);
       setText(progress, progressText(walk, position, texts));
+      banner.draw(position);
       if (!parts.length) return; // not laid out yet: the host has given no room
       const [hbm, chip, bus] = parts;
       hbm.draw(position);

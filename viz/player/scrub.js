@@ -36,13 +36,16 @@ export function createScrub(card, walks, clock, reading, texts, player) {
   slider.addEventListener("pointerup", () => player.stopScrubbing());
 
   return {
-    resize() {
-      if (slider.clientWidth === width) return;
-      width = slider.clientWidth;
-      lanes.forEach((lane) => lane.resize(width));
+    room: () => slider.clientWidth,
+    resize(room) {
+      if (room === width) return false;
+      width = room;
+      const colours = laneColours(slider);
+      lanes.forEach((lane) => lane.resize(width, colours));
       marks.replaceChildren();
       if (walks.length > 1) drawAxis(marks, clock, width, reading);
       else drawOuterTiles(marks, walks[0], width);
+      return true;
     },
     draw(stop, time) {
       const share = `${(100 * time) / clock.length}%`;
@@ -64,7 +67,7 @@ function createLane(slider, walk, clock, index, reading, texts) {
     over.style.left = `${100 * share}%`;
     setText(htmlNode(over, "span"), fillTemplate(texts.endsAt, { walk: walk.short, place: reading.end(index) }));
   }
-  return { resize: (width) => paintLane(canvas, walk, clock.times[index], width * share, laneColours(slider)) };
+  return { resize: (width, colours) => paintLane(canvas, walk, clock.times[index], width * share, colours) };
 }
 
 function laneColours(node) {

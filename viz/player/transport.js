@@ -34,6 +34,7 @@ export function createTransport(parent, walks, clock, reading, texts, player) {
   live.setAttribute("aria-live", "polite");
 
   return {
+    room: scrub.room,
     resize: scrub.resize,
     setSpeed: (index) => (speed.value = String(index)),
     choose: (chosen) => captions.forEach((caption, index) => caption.choose(index === chosen)),

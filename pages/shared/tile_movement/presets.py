@@ -13,7 +13,15 @@ from pages.shared.frame import Page
 from pages.shared.tile_movement.settings import NOTHING, TileSettings
 
 BY_HAND = "hand"
-KEPT = ("clock", "gpu", "step", "moved_bytes", "modelled_fs")  # of no matter to what an example is
+KEPT = (
+    "clock",
+    "gpu",
+    "step",
+    "moved_bytes",
+    "modelled_fs",
+    "ask",
+    "guess",
+)  # of no matter to what an example is
 PRESETS: Mapping[str, TileSettings] = MappingProxyType(
     {
         "notes": TileSettings(walk="flash_v2", beside=NOTHING, query_len=64, key_len=128),
@@ -42,17 +50,16 @@ def preset_of(settings: TileSettings) -> str:
 
 def draw_presets(page: Page, settings: TileSettings) -> None:
     """A select that sets all controls, and says which example they are."""
-    key = f"{page.name}.preset"
+    key = f"fa-control-{page.name}-preset"
     st.session_state[key] = preset_of(settings)
-    with st.container(key=f"fa-control-{page.name}-preset", width="content"):
-        st.selectbox(
-            page.text("tiles.control.preset"),
-            [BY_HAND, *PRESETS],
-            format_func=lambda name: page.text(f"tiles.preset.{name}"),
-            key=key,
-            on_change=_adopt_chosen,
-            args=(page.name, key, settings),
-        )
+    st.selectbox(
+        page.text("tiles.control.preset"),
+        [BY_HAND, *PRESETS],
+        format_func=lambda name: page.text(f"tiles.preset.{name}"),
+        key=key,
+        on_change=_adopt_chosen,
+        args=(page.name, key, settings),
+    )
 
 
 def draw_source(page: Page, settings: TileSettings) -> None:

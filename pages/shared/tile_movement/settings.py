@@ -8,13 +8,16 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.address import Complaint, choice, flag, integer, rules_of
+from pages.shared.address import Complaint, choice, flag, integer, rules_of, text
 from pages.shared.cached import DECODING, WALKS, cached_trace, cached_walk
 from pages.shared.tile_movement.player_data import BYTES, CLOCKS, STEPS, TIME
+from simulator.broken import can_remove
 from simulator.gpu import GPUS, gpu_named
 from simulator.problem import MAX_HEAD_DIM, AttentionShape, TileShape, v1_tile
 from simulator.step_time import walk_time_fs
+from simulator.trace import Removed
 from simulator.traffic import traffic_of
+from viz.player.breaking import largest_score_for
 from viz.player.limits import (
     MAX_TILE_PAIRS,
     nearest_larger_tile,
@@ -36,6 +39,10 @@ MAX_FS = 10**17  # as above
 NOTHING = "none"
 PLACES = ("step", "moved_bytes", "modelled_fs")  # where the player stands, on each clock
 PLACE_SHOWN = "tile_movement.place-shown"
+TOO_LARGE = "tile"  # a tile larger than shared memory
+BREAKS = (NOTHING, *(removed.value for removed in Removed), TOO_LARGE)
+BYTES_MOVED, BYTES_READ, STEP_COUNT, RATIO = "bytes", "reads", "steps", "ratio"
+QUESTIONS = (NOTHING, BYTES_MOVED, BYTES_READ, STEP_COUNT, RATIO)  # what one may guess of a walk
 Resolved = tuple["TileSettings", list[Complaint]]
 
 
@@ -60,6 +67,9 @@ class TileSettings:
     key_rows: int = integer(64, name="cols", minimum=1, maximum=MAX_TILE_ROWS)
     sram_elements: int = integer(0, name="m", minimum=0, maximum=MAX_SRAM_ELEMENTS)
     gpu: str = choice("h200", tuple(GPUS), name="gpu")
+    broken: str = choice(NOTHING, BREAKS, name="break")
+    ask: str = choice(NOTHING, QUESTIONS, name="ask")
+    guess: str = text("", name="guess", longest=24)
     step: int = integer(0, name="step", minimum=0, maximum=MAX_STEP)
     moved_bytes: int = integer(0, name="bytes", minimum=0, maximum=MAX_BYTES)
     modelled_fs: int = integer(0, name="fs", minimum=0, maximum=MAX_FS)
@@ -70,9 +80,10 @@ def shown_walks(settings: TileSettings) -> tuple[str, ...]:
     return (settings.walk,) if settings.beside == NOTHING else (settings.walk, settings.beside)
 
 
-def without_place(settings: TileSettings) -> TileSettings:
+def player_key(settings: TileSettings) -> str:
     """What decides which player is shown, whatever its clock and wherever it stands."""
-    return replace(settings, clock=BYTES, step=0, moved_bytes=0, modelled_fs=0)
+    shown = replace(settings, clock=BYTES, step=0, moved_bytes=0, modelled_fs=0, ask=NOTHING, guess="")
+    return str(shown)
 
 
 def clock_of(settings: TileSettings) -> str:
@@ -118,8 +129,10 @@ def problem_of(settings: TileSettings) -> tuple[AttentionShape, TileShape]:
 
 def resolve(settings: TileSettings) -> Resolved:
     """The nearest settings whose tile a block can hold and whose walks can be shown."""
+    settings, whole = _limit_break(settings)
     settings, alone = _window_with_mask(settings)
     settings, same = _part_walks(settings)
+    settings, unasked = _limit_question(settings)
     settings, too_large = _fit_in_block(settings)
     settings, too_many = _limit_pairs(settings)
     shown_before = st.session_state.get(PLACE_SHOWN)
@@ -127,19 +140,51 @@ def resolve(settings: TileSettings) -> Resolved:
     if _places_of(settings) == shown_before:  # another control made the walk shorter
         too_far = []
     st.session_state[PLACE_SHOWN] = _places_of(limited)
-    return limited, [*alone, *same, *too_large, *too_many, *too_far]
+    return limited, [*whole, *alone, *same, *unasked, *too_large, *too_many, *too_far]
 
 
 def walks_of_settings(settings: TileSettings) -> list[Walk]:
     """The walks that resolved settings ask for."""
+    largest_score = largest_score_for(removed_of(settings))
     return [
-        cached_walk(name, *problem_of(settings), splits_of(settings, name)) for name in shown_walks(settings)
+        cached_walk(name, *problem_of(settings), splits_of(settings, name), removed, largest_score)
+        for name, removed in zip(shown_walks(settings), removed_of_walks(settings), strict=True)
     ]
+
+
+def removed_of(settings: TileSettings) -> Removed | None:
+    """What is left out of the walks that have it."""
+    return None if settings.broken in (NOTHING, TOO_LARGE) else Removed(settings.broken)
+
+
+def removed_of_walks(settings: TileSettings) -> tuple[Removed | None, ...]:
+    """What each walk on the page does without. Beside itself a walk is whole."""
+    removed, names = removed_of(settings), shown_walks(settings)
+    return tuple(
+        removed
+        if removed is not None and can_remove(name, removed) and (place == 0 or name != names[0])
+        else None
+        for place, name in enumerate(names)
+    )
 
 
 def splits_of(settings: TileSettings, walk: str) -> int:
     """Blocks that share the keys of a query tile: one but in decoding."""
     return settings.splits if walk == DECODING else 1
+
+
+def _limit_break(settings: TileSettings) -> Resolved:
+    removed = removed_of(settings)
+    if removed is None or any(can_remove(name, removed) for name in shown_walks(settings)):
+        return settings, []
+    values = {"value": settings.broken, "walks": ", ".join(shown_walks(settings))}
+    return replace(settings, broken=NOTHING), [Complaint("tiles.complaint.cannot_break", values)]
+
+
+def _limit_question(settings: TileSettings) -> Resolved:
+    if settings.ask != RATIO or settings.beside != NOTHING:
+        return settings, []
+    return replace(settings, ask=NOTHING), [Complaint("tiles.complaint.ratio_of_one", {})]
 
 
 def _window_with_mask(settings: TileSettings) -> Resolved:
@@ -150,7 +195,7 @@ def _window_with_mask(settings: TileSettings) -> Resolved:
 
 
 def _part_walks(settings: TileSettings) -> Resolved:
-    if settings.walk != settings.beside:
+    if settings.walk != settings.beside or removed_of(settings) is not None:
         return settings, []
     same = Complaint("tiles.complaint.same_walk", {"walk": settings.walk})
     return replace(settings, beside=NOTHING), [same]
@@ -198,7 +243,7 @@ def _fits_in_block(settings: TileSettings, tile: TileShape) -> bool:
 
 def _fit_in_block(settings: TileSettings) -> Resolved:
     tile = tile_of(settings)
-    if _fits_in_block(settings, tile):
+    if settings.broken == TOO_LARGE or _fits_in_block(settings, tile):
         return settings, []
     gpu = gpu_named(settings.gpu)
     values = {
