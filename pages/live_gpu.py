@@ -22,6 +22,7 @@ from pages.shared.live_gpu.settings import Settings, resolve, shown_length, view
 from pages.shared.live_gpu.source import Shown, choose_source
 from pages.shared.live_gpu.strip import draw_settings
 from pages.shared.live_gpu.table import verdict_table
+from pages.shared.live_gpu.take_along import beside_of, draw_take_along, image_format
 from pages.shared.live_gpu.views import Look, draw_view
 from viz.speed import format_length
 
@@ -72,11 +73,12 @@ def draw_results(page: Page, shown: Shown) -> None:
     picture, verdicts = st.columns([13, 12], gap="xsmall")
     with card(picture, f"view-{age}"):
         choose_view(page, shown.settings)
-        draw_view(Look(page, shown, image="svg"))
+        draw_view(Look(page, shown, beside_of(shown), image_format()))
     with card(verdicts, f"verdicts-{age}"):
         title = text("live.table.title", length=format_length(shown_length(shown.settings)))
         chip = provenance_chip(shown, text)
         st.html(card_head(title, text("live.table.lead"), chip) + verdict_table(shown, text))
+        draw_take_along(page, shown)
     racing, method = st.columns([13, 12], gap="xsmall")
     with card(racing, f"race-{age}"):
         draw_race(page, shown, the_desk(), can_run=can_run())

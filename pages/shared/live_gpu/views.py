@@ -17,6 +17,7 @@ from pages.shared.live_gpu.roofline import counted_range, roof_of, roofline_poin
 from pages.shared.live_gpu.settings import has_own_size, lengths
 from pages.shared.live_gpu.source import Shown
 from pages.shared.live_gpu.table import BASELINE
+from pages.shared.live_gpu.take_along import Beside
 from pages.shared.live_gpu.tuning import map_for, tune_command, tuning_cells
 from viz.quantity import BANDWIDTH, THROUGHPUT, TIME, Quantity, speed_up_over
 from viz.roofline import roofline_figure
@@ -33,6 +34,7 @@ class Look:
 
     page: Page
     shown: Shown
+    beside: Beside | None  # another machine's results of the same problem
     image: str  # "svg" or "png": what the camera of a chart saves
 
 
@@ -81,13 +83,16 @@ def _draw_quantity(look: Look, quantity: Quantity, name: str) -> None:
         theme=look.page.theme,
         text=look.page.text,
         height=HEIGHT_PX,
+        beside=look.beside.results if look.beside else (),
+        beside_name=look.beside.name if look.beside else "",
     )
     draw_chart(figure, look, name)
 
 
 def _draw_speed_up(look: Look) -> None:
     unit = look.page.text("live.view.speed_up.unit", **_names(look))
-    _draw_quantity(look, speed_up_over(BASELINE, look.shown.results, unit), "speed_up")
+    results = [*look.shown.results, *(look.beside.results if look.beside else ())]
+    _draw_quantity(look, speed_up_over(BASELINE, results, unit), "speed_up")
 
 
 def _draw_memory(look: Look) -> None:
