@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import ceil
 
 MOST_SPLITS = 128
-ENOUGH = 0.97  # of the best efficiency: fewer splits write and merge less, which on an H200 is little
+DECODED_ROWS = 64  # queries of all heads that share a KV head: that many fit one tile of Flash-Decoding
+ENOUGH = 0.95  # of the best efficiency: fewer splits write and merge less
 
 
 def split_count(

@@ -29,10 +29,10 @@ def test_heads_by_themselves_are_split_as_flash_attn_does():
 
 @pytest.mark.parametrize(("sm_count", "splits"), [(108, 9), (132, 11)])
 def test_splits_that_fill_the_gpu_exactly_are_the_best_there_are(sm_count, splits):
-    """Hard case C30: 12 heads fill 108 SMs with 9 splits and 132 with 11; fewer do for 97% of that."""
+    """Hard case C30: 12 heads fill 108 SMs with 9 splits and 132 with 11; fewer do for 95% of that."""
     chosen = split_count(12, 10_000, sm_count)
     assert chosen <= splits
-    assert 12 * chosen >= 0.97 * sm_count
+    assert 12 * chosen >= 0.95 * sm_count
 
 
 @pytest.mark.parametrize("tasks", [1, 7, 50, 10_000])
