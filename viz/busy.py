@@ -25,14 +25,22 @@ class BusyLine:
     busy: Sequence[float]
 
 
-def crossings(places: Sequence[int], first: Sequence[float], second: Sequence[float]) -> list[int]:
-    """The places from which on the other of two lines is the higher one; being level changes nothing."""
-    found, higher = [], 0
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """From which place on which of two lines is the higher one."""
+
+    place: int
+    first: bool
+
+
+def leads(places: Sequence[int], first: Sequence[float], second: Sequence[float]) -> list[Lead]:
+    """Each lead until the other line's; being level changes nothing. The lines cross where all but the first
+    begin.
+    """
+    found: list[Lead] = []
     for place, a, b in zip(places, first, second, strict=True):
-        now = (a > b) - (a < b)
-        if now and higher and now != higher:
-            found.append(place)
-        higher = now or higher
+        if a != b and (not found or found[-1].first != (a > b)):
+            found.append(Lead(place, a > b))
     return found
 
 
@@ -63,15 +71,15 @@ def busy_figure(
             hovertemplate=f"{line.name}: {axis} %{{x:,}}, %{{y:.1f}} %<extra></extra>",
             cliponaxis=False,
         )
-    for rank, place in enumerate(crossings(places, first.busy, second.busy)):
-        figure.add_vline(x=place, line={"color": theme.ink_3, "width": 1, "dash": "dot"})
+    for rank, crossing in enumerate(leads(places, first.busy, second.busy)[1:]):
+        figure.add_vline(x=crossing.place, line={"color": theme.ink_3, "width": 1, "dash": "dot"})
         figure.add_annotation(
-            x=math.log10(place),
+            x=math.log10(crossing.place),
             y=1,
             yref="paper",
             yanchor="bottom",
             yshift=ROW_PX * (rank % 2),  # neighbours may be near
-            text=f"{place:,}",
+            text=f"{crossing.place:,}",
             showarrow=False,
             font_size=11.5,
         )

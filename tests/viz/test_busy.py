@@ -1,21 +1,23 @@
 import pytest
 
-from viz.busy import BusyLine, busy_figure, crossings
+from viz.busy import BusyLine, Lead, busy_figure, leads
 from viz.theme import LIGHT
 
 
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        ([0.1, 0.2, 0.3], [0.5, 0.5, 0.5], []),
-        ([0.1, 0.6, 0.7], [0.5, 0.5, 0.5], [2]),
-        ([0.1, 0.6, 0.4], [0.5, 0.5, 0.5], [2, 4]),
-        ([0.1, 0.5, 0.6], [0.5, 0.5, 0.5], [4]),  # level first, then above
-        ([0.1, 0.5, 0.1], [0.5, 0.5, 0.5], []),  # level, and below again
+        ([0.1, 0.2, 0.3], [0.5, 0.5, 0.5], [Lead(1, False)]),
+        ([0.1, 0.6, 0.7], [0.5, 0.5, 0.5], [Lead(1, False), Lead(2, True)]),
+        ([0.1, 0.6, 0.4], [0.5, 0.5, 0.5], [Lead(1, False), Lead(2, True), Lead(4, False)]),
+        ([0.1, 0.5, 0.6], [0.5, 0.5, 0.5], [Lead(1, False), Lead(4, True)]),  # level first, then above
+        ([0.1, 0.5, 0.1], [0.5, 0.5, 0.5], [Lead(1, False)]),  # level, and below again
+        ([0.5, 0.6, 0.6], [0.5, 0.5, 0.5], [Lead(2, True)]),  # level at the start
+        ([0.5, 0.5, 0.5], [0.5, 0.5, 0.5], []),
     ],
 )
-def test_a_crossing_is_where_the_other_line_is_from_then_on_the_higher_one(first, second, expected):
-    assert crossings([1, 2, 4], first, second) == expected
+def test_a_lead_begins_where_the_line_is_the_higher_one_and_ends_where_the_other_is(first, second, expected):
+    assert leads([1, 2, 4], first, second) == expected
 
 
 def test_each_line_has_a_point_for_each_place_and_its_name_and_each_crossing_its_number():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -13,7 +14,7 @@ from pages.shared.cards import Card, Table
 from pages.shared.frame import Page
 from simulator.launch import Order
 from simulator.schedule import busy_fraction, makespan_s, tail_of
-from viz.busy import BusyLine, busy_figure
+from viz.busy import BusyLine, busy_figure, leads
 from viz.units import format_percent, format_seconds
 
 HEADS = tuple(sorted({round(2 ** (step / 3)) for step in range(31)}))  # 1 to 1,024
@@ -52,7 +53,11 @@ def draw_sizes(page: Page, settings: Settings) -> list[Card]:
         )
         with column:
             draw_chart(figure, f"busy-{name}", title=page.text(f"sms.sizes.title_{name}"))
-    return [_orders_card(page, settings), _crossing_card(page)]
+    crossed = tuple(
+        _crossed_words(page, name, along, names)
+        for name, along in (("heads", along_heads), ("length", along_length))
+    )
+    return [_orders_card(page, settings), _crossing_card(page, crossed)]
 
 
 def busy_by_heads(settings: Settings) -> BusyAlong:
@@ -87,25 +92,48 @@ def _blocks(settings: Settings) -> int:
 def _orders_card(page: Page, settings: Settings) -> Card:
     """V2's three orders: what each does to the tail."""
     cut = cuts_of(_plain(settings))[1]
-    rows = []
-    for order in Order:
-        schedule = model_cut(cut, settings, order).schedule
-        tail = tail_of(schedule)
-        rows.append(
-            (
-                page.text(f"sms.order.{order}"),
-                format_seconds(makespan_s(schedule)),
-                format_percent(busy_fraction(schedule)),
-                format_seconds(tail.end_s - tail.start_s),
-                format_seconds(tail.mean_idle_s),
-            )
+    schedules = {order: model_cut(cut, settings, order).schedule for order in Order}
+    tails = {order: tail_of(schedule) for order, schedule in schedules.items()}
+    makespans = {order: format_seconds(makespan_s(schedule)) for order, schedule in schedules.items()}
+    idle = {order: format_seconds(tail.mean_idle_s) for order, tail in tails.items()}
+    rows = [
+        (
+            page.text(f"sms.order.{order}"),
+            makespans[order],
+            format_percent(busy_fraction(schedules[order])),
+            format_seconds(tails[order].end_s - tails[order].start_s),
+            idle[order],
         )
+        for order in Order
+    ]
     head = ("", *(page.text(f"sms.row.{name}") for name in ("makespan", "busy", "tail", "idle")))
-    lines = (page.text("sms.sizes.orders_causal" if settings.causal else "sms.sizes.orders_full"),)
+    told = page.text(
+        "sms.sizes.orders_told",
+        natural=makespans[Order.NATURAL],
+        longest=makespans[Order.LONGEST_FIRST],
+        reversed=makespans[Order.REVERSED],
+        natural_idle=idle[Order.NATURAL],
+        longest_idle=idle[Order.LONGEST_FIRST],
+        reversed_idle=idle[Order.REVERSED],
+    )
+    causal = (told, page.text("sms.sizes.orders_causal"))
+    lines = causal if settings.causal else (page.text("sms.sizes.orders_full"),)
     title, provenance = page.text("sms.sizes.orders"), page.text("sms.provenance.roofline")
     return Card(title, provenance, lines, (Table(head, tuple(rows)),), wide=True)
 
 
-def _crossing_card(page: Page) -> Card:
+def _crossing_card(page: Page, crossed: tuple[str, ...]) -> Card:
     lines = tuple(page.text(f"sms.sizes.{name}") for name in ("crossing", "busy_is_not_fast", "step"))
-    return Card(page.text("sms.sizes.how_to_read"), page.text("sms.provenance.roofline"), lines)
+    return Card(page.text("sms.sizes.how_to_read"), page.text("sms.provenance.roofline"), crossed + lines)
+
+
+def _crossed_words(page: Page, name: str, along: BusyAlong, kernels: Sequence[str]) -> str:
+    """Who is ahead along an axis, and from where on."""
+    axis, found = page.text(f"sms.sizes.axis_{name}"), leads(along.places, along.v1, along.v2)
+    if not found:
+        return page.text("sms.sizes.level", axis=axis)
+    turns = (
+        page.text("sms.sizes.turn", kernel=kernels[not lead.first], place=f"{lead.place:,}")
+        for lead in found[1:]
+    )
+    return page.text("sms.sizes.crossed", axis=axis, first=kernels[not found[0].first], turns="".join(turns))

@@ -66,7 +66,7 @@ def model_notice(page: Page, runs: Sequence[ModelledRun], gpu: GpuSpec) -> str:
         if second.launch.kernel is Kernel.V2_BACKWARD
         else 0,
     }
-    kind = "idle" if blocks[0] < gpu.sm_count else "full"
+    kind = "full" if blocks[0] >= gpu.sm_count else "idle" if blocks[1] >= gpu.sm_count else "idle_both"
     if first.launch.kernel is not Kernel.V1_FORWARD:
         kind = str(second.launch.kernel if second.launch.kernel is not Kernel.V2_FORWARD else "v1_split")
     return page.text(f"sms.notice.{kind}", **values)
