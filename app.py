@@ -1,98 +1,69 @@
-"""Home: what this is, and the views that answer its questions. Start it with `streamlit run app.py`."""
+"""Home: numbers that answer its questions, and a way in. Start it with `streamlit run app.py`."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime import exists as served_by_streamlit
 
-from kernels.results import ratio
 from pages.shared.frame import HOME, Page, existing_pages, link_to, open_page
-from pages.shared.live_gpu.recordings import recordings
-from simulator.algorithms.flash_v1 import trace_flash_v1
-from simulator.algorithms.flash_v2 import trace_flash_v2
-from simulator.gpu import gpu_named
-from simulator.problem import AttentionShape, TileShape, query_tile_count
-from simulator.traffic import traffic_of
-from viz.units import format_traffic
+from pages.shared.home.facts import Bar, Fact, blocks_of_v1_and_v2, speed_over_sdpa, written_by_v1_and_v2
+from pages.shared.home.guide import GUIDE
 
-ONE_HEAD = AttentionShape(query_len=1024, key_len=1024, head_dim=64)
-EIGHT_HEADS = AttentionShape(query_len=4096, key_len=4096, head_dim=64, query_heads=8, kv_heads=8)
-TILE = TileShape(query_rows=64, key_rows=64)
-ROW_BLOCK = TileShape(query_rows=128, key_rows=64)
+STYLE = Path(__file__).parent / "pages" / "shared" / "home" / "home.css"
 
 
 def draw_home() -> None:
     page = open_page(HOME)
+    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}</style>")
     page.title("home.title", "home.lead")
     facts = {
         "tile_movement": written_by_v1_and_v2,
         "blocks_on_sms": blocks_of_v1_and_v2,
-        "live_gpu": speed_over_sdpa_flash,
+        "live_gpu": speed_over_sdpa,
     }
     views = existing_pages()[1:]
-    for name, column in zip(views, st.columns(len(views)), strict=True):
+    for name, column in zip(views, st.columns(len(views), gap="xsmall"), strict=True):
         with column, st.container(key=f"fa-view-{name}", height="stretch"):
             _draw_view(page, name, facts[name](page))
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One sentence with numbers, and where they come from."""
-
-    sentence: str
-    provenance: str
-
-
-def written_by_v1_and_v2(page: Page) -> Fact:
-    """What the two algorithms write to HBM for one head."""
-    v1, v2 = (
-        format_traffic(traffic_of(trace(ONE_HEAD, TILE)).written_bytes)
-        for trace in (trace_flash_v1, trace_flash_v2)
-    )
-    sentence = page.text("home.tile_movement.fact", v1=v1, v2=v2, n=ONE_HEAD.query_len, d=ONE_HEAD.head_dim)
-    return Fact(sentence, page.text("home.exact"))
-
-
-def blocks_of_v1_and_v2(page: Page) -> Fact:
-    """How many thread blocks the two algorithms launch, beside the SMs there are."""
-    heads, gpu = EIGHT_HEADS.query_heads, gpu_named("h200")
-    v2 = heads * query_tile_count(EIGHT_HEADS, ROW_BLOCK)
-    sentence = page.text("home.blocks_on_sms.fact", v1=heads, v2=v2, sms=gpu.sm_count, gpu=gpu.name)
-    return Fact(sentence, page.text("home.exact"))
-
-
-def speed_over_sdpa_flash(page: Page) -> Fact | None:
-    """How our kernel did against SDPA flash on every problem of the recording; None where none is shipped."""
-    recording = next(iter(recordings("forward")), None)
-    if recording is None:
-        return None
-    results = [result for result in recording.results if result.dtype == "float16"]
-    flash = {result.shape: result for result in results if result.implementation == "flash"}
-    ours = [result for result in results if result.implementation == "flash_v2"]
-    ratios = [ratio(result, flash[result.shape]).value for result in ours]
-    lengths = [result.shape.query_len for result in ours]
-    sentence = page.text(
-        "home.live_gpu.fact",
-        count=len(ours),
-        shortest=min(lengths),
-        longest=max(lengths),
-        low=min(ratios),
-        high=max(ratios),
-    )
-    where = {"gpu": recording.environment.gpu, "date": recording.environment.date[:10]}
-    return Fact(sentence, page.text("home.measured", **where))
+    _draw_guide(page, views)
 
 
 def _draw_view(page: Page, name: str, fact: Fact | None) -> None:
     question, lead = (escape(page.text(f"home.{name}.{part}")) for part in ("question", "lead"))
-    answer = (
-        f"<p class='fa-fact'>{escape(fact.sentence)} <span>{escape(fact.provenance)}</span></p>"
-        if fact
-        else ""
-    )
-    st.html(f"<div class='fa-view'><h2>{question}</h2><p>{lead}</p>{answer}</div>")
+    answer = _fact_html(fact) if fact else ""
+    st.html(f"<div class='fa-view'><h2>{question}</h2>{answer}<p>{lead}</p></div>")
     link_to(page, name, page.text("home.open", view=page.text(f"frame.page.{name}")))
+
+
+def _fact_html(fact: Fact) -> str:
+    told = f"<p class='fa-fact'>{escape(fact.sentence)} <b>{escape(fact.provenance)}</b></p>"
+    return f"<dl class='fa-bars'>{_bars_html(fact.bars)}</dl>{told}"
+
+
+def _bars_html(bars: Sequence[Bar]) -> str:
+    longest = max(bar.most for bar in bars)
+
+    def part(length: float) -> str:
+        return f"<i style='width:{100 * length / longest:.2f}%'></i>"
+
+    return "".join(
+        f"<dt>{escape(bar.name)}</dt><span class='{'ours' if bar.ours else ''}' aria-hidden='true'>"
+        f"{part(bar.most)}{part(bar.least)}</span><dd>{escape(bar.text)}</dd>"
+        for bar in bars
+    )
+
+
+def _draw_guide(page: Page, views: Sequence[str]) -> None:
+    steps = [step for step in GUIDE if step.page in views]
+    st.html(f"<div class='fa-guide'><h2>{escape(page.text('home.guide'))}</h2></div>")
+    for number, (step, column) in enumerate(zip(steps, st.columns(len(steps), gap="xsmall"), strict=True), 1):
+        name = f"home.step.{step.name}"
+        title, told = (escape(page.text(f"{name}.{part}")) for part in ("title", "told"))
+        with column, st.container(key=f"fa-step-{step.name}", height="stretch"):
+            st.html(f"<div class='fa-step'><h3><b>{number}</b>{title}</h3><p>{told}</p></div>")
+            link_to(page, step.page, page.text(f"{name}.link"), step.parameters)
 
 
 if served_by_streamlit():

@@ -116,11 +116,11 @@ def remembered_address(page: Page) -> dict[str, str] | None:
     return st.session_state.get(_address_key(page.name))
 
 
-def link_to(page: Page, target: str, label: str) -> None:
-    """Draws a link to another page that keeps the language and what was set there before."""
+def link_to(page: Page, target: str, label: str, parameters: Mapping[str, str] | None = None) -> None:
+    """Draws a link to another page, in this language, with `parameters` or what was set there before."""
     asked = st.query_params.get("lang")
     language = {"lang": page.language} if asked is not None else {}
-    settings = st.session_state.get(_address_key(target), {})
+    settings = st.session_state.get(_address_key(target), {}) if parameters is None else parameters
     st.page_link(_script(target), label=label, query_params={**language, **settings})
 
 
