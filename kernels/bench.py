@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TextIO
@@ -39,6 +39,11 @@ class _StopFlag:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._set)
 
+    def check(self) -> None:
+        """Raises StoppedError once it is set."""
+        if self.is_set:
+            raise StoppedError
+
     def _set(self, *_: object) -> None:
         self.is_set = True
 
@@ -65,8 +70,12 @@ class Sink:
                 target.flush()
 
 
-def run(plans: Sequence[Plan], sink: Sink, stop: _StopFlag) -> list[BenchResult]:
-    """Measures the plans on the current GPU, as one run. Raises StoppedError when the flag is set."""
+def run(
+    plans: Sequence[Plan], write: Callable[[Record], None], *, check: Callable[[], object]
+) -> list[BenchResult]:
+    """Measures the plans on the current GPU, as one run, and writes each record as it comes. `check` is
+    called before each step, and may raise to end the run.
+    """
     import torch
 
     from kernels.clocks import GpuMonitor
@@ -76,15 +85,14 @@ def run(plans: Sequence[Plan], sink: Sink, stop: _StopFlag) -> list[BenchResult]
 
     device = torch.device("cuda", torch.cuda.current_device())
     environment: Environment = describe(device, timing=TIMING, commit=plans[0].commit)
-    sink.write(environment)
+    write(environment)
     stopwatch, monitor = Stopwatch(device), GpuMonitor(device)
     total = sum(len(plan.shapes) * len(plan.implementations) for plan in plans)
     results: list[BenchResult] = []
 
     def announce(current: str) -> None:
-        if stop.is_set:
-            raise StoppedError
-        sink.write(Progress(len(results), total, current))
+        check()
+        write(Progress(len(results), total, current))
 
     for plan in plans:
         session = Session(
@@ -101,7 +109,7 @@ def run(plans: Sequence[Plan], sink: Sink, stop: _StopFlag) -> list[BenchResult]
         for shape in plan.shapes:
             for result in measure_problem(shape, providers, session, direction=plan.direction):
                 results.append(result)
-                sink.write(result)
+                write(result)
             torch.cuda.empty_cache()
     return results
 
@@ -112,7 +120,7 @@ def run_suite(suite: Suite, stop: _StopFlag) -> None:
     for part in suite.parts:
         begin_s = monotonic()
         with Sink(None, suite.out / part.file_name) as sink:
-            results = run(part.plans, sink, stop)
+            results = run(part.plans, sink.write, check=stop.check)
         print(f"{part.file_name}: {len(results)} results in {monotonic() - begin_s:.0f} s", flush=True)
         for outcome in judge_marks(marks_of(part.name), results):
             print(f"  {row(outcome)}", flush=True)
@@ -128,7 +136,7 @@ def main(arguments: Sequence[str]) -> int:
             return UNAVAILABLE_EXIT
         if isinstance(asked, Plan):
             with Sink(sys.stdout, asked.out) as sink:
-                run([asked], sink, stop)
+                run([asked], sink.write, check=stop.check)
         else:
             run_suite(asked, stop)
     except StoppedError:
