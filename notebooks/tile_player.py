@@ -9,8 +9,9 @@ import anywidget
 import traitlets
 
 from pages.shared.catalogue import LANGUAGES, translate
-from pages.shared.tile_movement.inspector import answer, read_question
+from pages.shared.tile_movement.inspector import answer
 from pages.shared.tile_movement.player_data import BYTES, CLOCKS, STEPS, Host, player_data
+from pages.shared.tile_movement.question import read_question
 from simulator import Trace
 from simulator.gpu import gpu_named
 from viz.packing import pack_data, script_of, style_of

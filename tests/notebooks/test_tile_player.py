@@ -12,7 +12,8 @@ import pytest
 
 from notebooks.tile_player import TilePlayer
 from pages.shared.catalogue import translate
-from pages.shared.tile_movement.inspector import answer, read_question
+from pages.shared.tile_movement.inspector import answer
+from pages.shared.tile_movement.question import read_question
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2, trace_standard, traffic_of
 from viz.player.example import checkpoints_of
 

@@ -13,7 +13,8 @@ from pages.shared.components import mount
 from pages.shared.controls import held_settings
 from pages.shared.frame import Page
 from pages.shared.tile_movement.broken_words import found_payload
-from pages.shared.tile_movement.inspector import answer, read_question
+from pages.shared.tile_movement.inspector import answer
+from pages.shared.tile_movement.question import read_question
 from pages.shared.tile_movement.settings import walks_of_settings
 from viz import courier
 from viz.player.scene import Walk, difference_text

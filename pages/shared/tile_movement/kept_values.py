@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared.tile_movement.inspector import Question, answer
+from pages.shared.tile_movement.inspector import answer
 from pages.shared.tile_movement.player_data import BYTES, STEPS, Say
+from pages.shared.tile_movement.question import Question
 from simulator.gpu import GpuSpec
 from simulator.step_time import step_times_fs
 from simulator.trace import EXTENT, PARTIAL, Extent, StepKind, Tensor, Trace

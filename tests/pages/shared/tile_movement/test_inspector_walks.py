@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pages.shared.catalogue import LANGUAGES, translate
-from pages.shared.tile_movement.inspector import Question, answer
+from pages.shared.tile_movement.inspector import answer
+from pages.shared.tile_movement.question import Question
 from simulator import (
     AttentionShape,
     TileShape,

@@ -9,8 +9,9 @@ import pytest
 
 from pages.shared.cached import WALKS
 from pages.shared.catalogue import translate
-from pages.shared.tile_movement.inspector import Question, answer
+from pages.shared.tile_movement.inspector import answer
 from pages.shared.tile_movement.kept_values import kept_values, position_on, tiles_on_chip
+from pages.shared.tile_movement.question import Question
 from simulator import AttentionShape, TileShape, Trace
 from simulator.gpu import gpu_named
 from simulator.step_time import step_times_fs
