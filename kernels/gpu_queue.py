@@ -113,6 +113,8 @@ class GpuQueue:
     def _connected(self) -> Client:
         from distributed import Client
 
+        if self._host is not None and self._host.poll() is not None:
+            self._let_go("the GPU host ended")  # before anybody noticed
         if self._client is None or self._client.status != "running":
             host = host_elsewhere() or self._started()
             security = security_of(host.certificates)

@@ -159,6 +159,7 @@ def measure_problem(
     del references
     torch.cuda.empty_cache()
     for contender in contenders:
+        session.announce(f"{contender.blank.implementation} {problem}, warm")
         contender.attempt(contender.take_peak, session)
         contender.attempt(contender.take_probe, session)
     if any(contender.host_shows() for contender in contenders):

@@ -121,7 +121,7 @@ def test_a_host_that_dies_ends_its_run_with_a_sentence_and_the_next_run_gets_a_n
     when(first, lambda state: state.progress is not None and state.progress.current.startswith("flash "))
     os.kill(queue.host_pid(), signal.SIGKILL)
     assert ended(first).outcome is Outcome.LOST
-    assert first.state().lost == "the GPU host ended with status -9"
+    assert "the GPU host ended" in first.state().lost  # or the connection to it, whichever is noticed first
     assert len(ended(queue.submit(ASKED)).results) == 6
 
 
