@@ -13,6 +13,7 @@ from pages.shared.frame import Page, open_page
 from pages.shared.tile_movement.answers import deliver_numbers, draw_answers
 from pages.shared.tile_movement.break_it import draw_break_choice, tell_break
 from pages.shared.tile_movement.guess import draw_guess_fields, tell_guess
+from pages.shared.tile_movement.nearest import resolve
 from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.presets import draw_presets
 from pages.shared.tile_movement.settings import (
@@ -21,7 +22,6 @@ from pages.shared.tile_movement.settings import (
     clock_of,
     player_key,
     removed_of,
-    resolve,
     shown_walks,
     time_of,
     walks_of_settings,

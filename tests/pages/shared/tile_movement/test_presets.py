@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from pages.shared.catalogue import LANGUAGES, translate
+from pages.shared.tile_movement.nearest import resolve
 from pages.shared.tile_movement.presets import BY_HAND, PRESETS, preset_of
-from pages.shared.tile_movement.settings import problem_of, resolve, tile_of, walks_of_settings
+from pages.shared.tile_movement.settings import problem_of, tile_of, walks_of_settings
 from pages.shared.tile_movement.told import literal_elements
 from simulator import AttentionShape, v1_tile
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from pages.shared.cached import WALKS, cached_trace
+from pages.shared.tile_movement.nearest import resolve
 from pages.shared.tile_movement.player_data import BYTES, STEPS
 from pages.shared.tile_movement.settings import (
     NOTHING,
     TileSettings,
     clock_of,
     problem_of,
-    resolve,
     shape_of,
     shown_walks,
     sram_elements_of,
