@@ -1,6 +1,6 @@
 """What each algorithm must move in all, written down as the papers do: the sum that a walk's counters end on.
 
-Nothing here reads a trace. Visited tile pairs come from the mask itself, so that agreement says something.
+Nothing here reads a trace.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-import numpy as np
-
 from simulator.problem import AttentionShape, TileShape, heads_per_kv
+from viz.player.form_terms import sizes_of, visited_pairs
 
 STATISTIC_BYTES = 4  # fp32
 
@@ -25,16 +24,6 @@ class ClosedForm:
     letters: tuple[str, ...]  # what the letters stand for, `u = 1,024·64·2 B = 131,072 B`
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Sums over the tile pairs that hold at least one visible score."""
-
-    query_rows: int  # each pair counts its query rows
-    key_rows: int
-    seen_keys: int  # key rows of the tiles that any query sees
-    whole: bool  # every pair is visited
-
-
 def closed_form(algorithm: str, shape: AttentionShape, tile: TileShape, *, splits: int = 1) -> ClosedForm:
     """The bytes that the heads of one KV head move, both directions; `algorithm` is a trace's name.
 
@@ -45,7 +34,7 @@ def closed_form(algorithm: str, shape: AttentionShape, tile: TileShape, *, split
 
 
 def _standard(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
-    sizes = _sizes_of(shape)
+    sizes = sizes_of(shape)
     scores = sizes.rows * shape.key_len * shape.element_bytes
     heads = heads_per_kv(shape)
     letters = (
@@ -61,7 +50,7 @@ def _standard(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm
 
 
 def _flash_v1(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
-    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), _sizes_of(shape).rows
+    sizes, pairs, rows = sizes_of(shape), visited_pairs(shape, tile), sizes_of(shape).rows
     row = 3 * sizes.row + 4 * STATISTIC_BYTES  # Q and O in, O out; m and l both ways
     start = sizes.query + 2 * STATISTIC_BYTES * rows  # zeros of O, m and l
     end = f"u + 8{sizes.n}"
@@ -89,7 +78,7 @@ def _flash_v1(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm
 
 
 def _flash_v2(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
-    sizes, keys = _sizes_of(shape), _keys_of_query_tiles(shape, tile)
+    sizes, keys = sizes_of(shape), _keys_of_query_tiles(shape, tile)
     return ClosedForm(
         f"2u + {keys.formula} + 4{sizes.n}",
         f"2·{sizes.query:,} + {keys.written_out} + 4·{sizes.rows:,}",
@@ -99,7 +88,7 @@ def _flash_v2(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm
 
 
 def _flash_decoding(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
-    sizes, keys = _sizes_of(shape), _keys_of_query_tiles(shape, tile)
+    sizes, keys = sizes_of(shape), _keys_of_query_tiles(shape, tile)
     partial = sizes.rows * (shape.head_dim + 1) * STATISTIC_BYTES  # O and L of one split
     p_is = f"p = {sizes.rows:,}·({shape.head_dim} + 1)·4 B = {partial:,} B"
     return ClosedForm(
@@ -112,7 +101,7 @@ def _flash_decoding(shape: AttentionShape, tile: TileShape, splits: int) -> Clos
 
 
 def _flash_v1_backward(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
-    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), _sizes_of(shape).rows
+    sizes, pairs, rows = sizes_of(shape), visited_pairs(shape, tile), sizes_of(shape).rows
     row = 5 * sizes.row + 2 * STATISTIC_BYTES  # Q, O, dO, dQ in, dQ out; m and l in
     once = 6 * sizes.key + sizes.query  # K, V in, dK, dV out; zeros of dQ, dK, dV
     once_is = f"6{sizes.w} + u", f"6·{sizes.key:,} + {sizes.query:,}"
@@ -133,7 +122,7 @@ def _flash_v1_backward(shape: AttentionShape, tile: TileShape, splits: int) -> C
 
 
 def _flash_v2_backward(shape: AttentionShape, tile: TileShape, splits: int) -> ClosedForm:
-    sizes, pairs, rows = _sizes_of(shape), _visited_pairs(shape, tile), _sizes_of(shape).rows
+    sizes, pairs, rows = sizes_of(shape), visited_pairs(shape, tile), sizes_of(shape).rows
     row_sum = shape.head_dim * STATISTIC_BYTES  # a row of dQ in fp32
     summed = rows * row_sum
     row = 2 * sizes.row + row_sum + 2 * STATISTIC_BYTES  # Q, dO, L, D in; an add to dQ out
@@ -162,63 +151,9 @@ def _flash_v2_backward(shape: AttentionShape, tile: TileShape, splits: int) -> C
     )
 
 
-_FORMS = {
-    "standard": _standard,
-    "flash_v1": _flash_v1,
-    "flash_v2": _flash_v2,
-    "flash_decoding": _flash_decoding,
-    "flash_v1_backward": _flash_v1_backward,
-    "flash_v2_backward": _flash_v2_backward,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Sizes:
-    """Bytes of Q (as of O) of all heads and of K (as of V), and the letters they go by: one, where equal."""
-
-    row: int  # bytes of one row of d elements
-    rows: int  # of all query heads that share the KV head
-    query: int
-    key: int
-    heads: int
-    w: str
-    n: str
-    n_is: str
-    letters: tuple[str, ...]
-
-    def each_head(self, formula: str, written_out: str) -> tuple[str, str]:
-        """A term that counts for each query head, in letters and in numbers."""
-        if self.heads == 1:
-            return formula, written_out
-        return f"h·{formula}", f"{self.heads}·{written_out}"
-
-
-def _sizes_of(shape: AttentionShape) -> _Sizes:
-    row, heads = shape.head_dim * shape.element_bytes, heads_per_kv(shape)
-    rows = heads * shape.query_len
-    query, key = rows * row, shape.key_len * row
-    same = rows == shape.key_len and heads == 1
-    n = "N" if same else "Nq"
-    rows_are = f"{shape.query_len:,}" if heads == 1 else f"{heads}·{shape.query_len:,}"
-    u_is = f"u = {rows_are}·{shape.head_dim}·{shape.element_bytes} B = {query:,} B"
-    w_is = f"w = {shape.key_len:,}·{shape.head_dim}·{shape.element_bytes} B = {key:,} B"
-    h_is = (f"h = {heads}",) if heads > 1 else ()
-    return _Sizes(
-        row=row,
-        rows=rows,
-        query=query,
-        key=key,
-        heads=heads,
-        w="u" if same else "w",
-        n=n,
-        n_is=f"{n} = {rows_are}" + (f" = {rows:,}" if heads > 1 else ""),
-        letters=(u_is,) if same else (u_is, w_is, *h_is),
-    )
-
-
 def _keys_of_query_tiles(shape: AttentionShape, tile: TileShape) -> ClosedForm:
     """K and V read once for each query tile of each head, as far as it sees them."""
-    sizes, pairs = _sizes_of(shape), _visited_pairs(shape, tile)
+    sizes, pairs = sizes_of(shape), visited_pairs(shape, tile)
     if not pairs.whole:
         return ClosedForm(
             f"C·{2 * shape.element_bytes}d",
@@ -235,24 +170,11 @@ def _keys_of_query_tiles(shape: AttentionShape, tile: TileShape) -> ClosedForm:
     )
 
 
-def _visited_pairs(shape: AttentionShape, tile: TileShape) -> _Pairs:
-    """A pair is visited if a query of it sees a key of it: the mask's rule asked of each pair."""
-    first_query = np.arange(0, shape.query_len, tile.query_rows)
-    first_key = np.arange(0, shape.key_len, tile.key_rows)
-    query_rows = np.minimum(tile.query_rows, shape.query_len - first_query)
-    key_rows = np.minimum(tile.key_rows, shape.key_len - first_key)
-    visited = np.ones((len(first_query), len(first_key)), dtype=bool)
-    aligned = shape.key_len - shape.query_len
-    if shape.causal:
-        last_query = first_query + query_rows - 1
-        visited = first_key[None, :] - last_query[:, None] <= aligned
-    if shape.window is not None:
-        last_key = first_key + key_rows - 1
-        visited = visited & (last_key[None, :] - first_query[:, None] > aligned - shape.window)
-    heads = heads_per_kv(shape)
-    return _Pairs(
-        query_rows=heads * int((visited * query_rows[:, None]).sum()),
-        key_rows=heads * int((visited * key_rows[None, :]).sum()),
-        seen_keys=int((visited.any(axis=0) * key_rows).sum()),
-        whole=bool(visited.all()),
-    )
+_FORMS = {
+    "standard": _standard,
+    "flash_v1": _flash_v1,
+    "flash_v2": _flash_v2,
+    "flash_decoding": _flash_decoding,
+    "flash_v1_backward": _flash_v1_backward,
+    "flash_v2_backward": _flash_v2_backward,
+}
