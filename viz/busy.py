@@ -15,6 +15,7 @@ from viz.theme import FONT, Theme
 NAMES_PX, TOP_PX, BOTTOM_PX = 92, 34, 44
 ROW_PX = 14  # between two rows of text
 TOP_PERCENT = 104
+NEAR = 0.09  # of the axis: numbers nearer than that would stand over one another on a phone
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +72,9 @@ def busy_figure(
             hovertemplate=f"{line.name}: {axis} %{{x:,}}, %{{y:.1f}} %<extra></extra>",
             cliponaxis=False,
         )
-    for rank, crossing in enumerate(leads(places, first.busy, second.busy)[1:]):
-        figure.add_vline(x=crossing.place, line={"color": theme.ink_3, "width": 1, "dash": "dot"})
-        figure.add_annotation(
-            x=math.log10(crossing.place),
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            yshift=ROW_PX * (rank % 2),  # neighbours may be near
-            text=f"{crossing.place:,}",
-            showarrow=False,
-            font_size=11.5,
-        )
+    _draw_crossings(
+        figure, [lead.place for lead in leads(places, first.busy, second.busy)[1:]], places, theme
+    )
     _name_ends(figure, places, (first, second), height, theme)
     figure.update_xaxes(
         type="log",
@@ -112,6 +104,26 @@ def busy_figure(
         font={"family": FONT, "color": theme.ink_2, "size": 12},
     )
     return figure
+
+
+def _draw_crossings(figure: go.Figure, crossings: Sequence[int], places: Sequence[int], theme: Theme) -> None:
+    """A dotted line for each, and its number where the last number leaves room, in two rows in turn."""
+    numbered: list[int] = []
+    for place in crossings:
+        figure.add_vline(x=place, line={"color": theme.ink_3, "width": 1, "dash": "dot"})
+        if numbered and math.log(place / numbered[-1]) < NEAR * math.log(places[-1] / places[0]):
+            continue
+        figure.add_annotation(
+            x=math.log10(place),
+            y=1,
+            yref="paper",
+            yanchor="bottom",
+            yshift=ROW_PX * (len(numbered) % 2),
+            text=f"{place:,}",
+            showarrow=False,
+            font_size=11.5,
+        )
+        numbered.append(place)
 
 
 def _name_ends(

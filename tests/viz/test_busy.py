@@ -28,3 +28,11 @@ def test_each_line_has_a_point_for_each_place_and_its_name_and_each_crossing_its
     assert [list(line.y) for line in figure.data] == [[10, 60, 40], [50, 50, 50]]
     assert [note.text for note in figure.layout.annotations] == ["2", "1,024", "one", "two"]
     assert len(figure.layout.shapes) == 2
+
+
+def test_a_crossing_too_near_the_last_number_keeps_its_line_and_no_number():
+    places = [1, 100, 101, 1024]
+    first, second = BusyLine("one", [0.1, 0.6, 0.1, 0.9]), BusyLine("two", [0.5] * 4)
+    figure = busy_figure(places, first, second, axis="heads", busy_axis="busy", ticks=[1, 1024], theme=LIGHT)
+    assert [note.text for note in figure.layout.annotations] == ["100", "1,024", "one", "two"]
+    assert len(figure.layout.shapes) == 3

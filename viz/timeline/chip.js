@@ -26,7 +26,7 @@ export function buildChip(box, data, panels) {
     shown = index;
     run.value = String(index);
     cells = buildPlan(plan, panels[index], data.text);
-    note.textContent = `${data.text.number} ${panels[index].provenance}.`;
+    note.textContent = fill(data.text.number, panels[index]);
   }
 
   return {
@@ -44,8 +44,9 @@ export function buildChip(box, data, panels) {
         busySms += blocks.some((block) => block >= 0);
         slots.forEach((slot, i) => showSlot(slot, panel, blocks[i], lanes.has(sm * panel.slots_per_sm + i), colours));
       });
-      const counts = { busy: busySms, idle: panel.sm_count - busySms, time: format.text(time) };
-      setText(busy, `${fill(data.text.chip_busy, counts)} ${panel.gpc_of_sm.length ? data.text.by_gpc : data.text.by_id}`);
+      const sorted = panel.gpc_of_sm.length ? data.text.by_gpc : data.text.by_id;
+      const counts = { busy: busySms, idle: panel.sm_count - busySms, time: format.text(time), sorted };
+      setText(busy, fill(data.text.chip_busy, counts));
     },
   };
 }
