@@ -107,6 +107,25 @@ class ChoiceRule:
         return value
 
 
+@dataclass(frozen=True)
+class TextRule:
+    """Any text up to a length, without blanks at its ends."""
+
+    name: str
+    default: str
+    longest: int
+
+    def parse(self, text: str) -> tuple[str, Complaint | None]:
+        value = text.strip()
+        if len(value) <= self.longest:
+            return value, None
+        values = {"name": self.name, "value": shortened(value), "longest": self.longest}
+        return value[: self.longest].strip(), Complaint("address.too_long", values)
+
+    def format(self, value: str) -> str:
+        return value
+
+
 def integer(default: int, *, name: str, minimum: int, maximum: int) -> Any:
     """A settings field: an integer in a closed range, `name` in the URL."""
     return field(default=default, metadata={"rule": IntegerRule(name, default, minimum, maximum)})
@@ -122,6 +141,11 @@ def choice(default: str, options: Sequence[str], *, name: str) -> Any:
     if default not in options:
         raise ValueError(f"default must be one of {', '.join(options)}, got {default}")
     return field(default=default, metadata={"rule": ChoiceRule(name, default, tuple(options))})
+
+
+def text(default: str, *, name: str, longest: int) -> Any:
+    """A settings field: at most `longest` characters."""
+    return field(default=default, metadata={"rule": TextRule(name, default, longest)})
 
 
 def rules_of(settings_type: type) -> dict[str, Rule]:

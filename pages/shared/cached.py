@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import streamlit as st
 
@@ -18,11 +19,14 @@ from simulator import (
     trace_flash_v2_backward,
     trace_standard,
 )
+from simulator.broken import without
 from simulator.checkpoints import Checkpoints
 from simulator.problem import AttentionShape, TileShape
+from simulator.trace import Removed
+from viz.player.equation import MemoryAt
 from viz.player.example import checkpoints_of
 from viz.player.limits import MakeTrace
-from viz.player.numbers import Numbers, numbers_of
+from viz.player.numbers import Numbers, is_replayable, numbers_of
 from viz.player.scene import Walk, walk_of
 
 DECODING = "flash_decoding"
@@ -39,30 +43,61 @@ WALKS: Mapping[str, MakeTrace] = MappingProxyType(
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def cached_trace(name: str, shape: AttentionShape, tile: TileShape, splits: int = 1) -> Trace:
+def cached_trace(
+    name: str, shape: AttentionShape, tile: TileShape, splits: int = 1, removed: Removed | None = None
+) -> Trace:
     """The trace of an algorithm of `WALKS`; never written to, so sessions may share it."""
+    if removed is not None:
+        return without(cached_trace(name, shape, tile, splits), removed)
     return trace_flash_decoding(shape, tile, splits) if name == DECODING else WALKS[name](shape, tile)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def cached_walk(name: str, shape: AttentionShape, tile: TileShape, splits: int = 1) -> Walk:
+def cached_walk(
+    name: str,
+    shape: AttentionShape,
+    tile: TileShape,
+    splits: int = 1,
+    removed: Removed | None = None,
+    largest_score: float | None = None,
+) -> Walk:
     """The trace ready to be shown, not yet replayed; shared like the trace."""
-    return walk_of(cached_trace(name, shape, tile, splits), replayed=False)
+    trace = cached_trace(name, shape, tile, splits, removed)
+    return walk_of(trace, replayed=False, largest_score=largest_score)
 
 
 def with_numbers(walk: Walk) -> Walk:
     """The walk with the numbers of its replay, which takes its time the first time."""
-    trace = walk.trace
-    numbers = _cached_numbers(trace.algorithm.name, trace.shape, trace.tile, trace.algorithm.splits)
-    return replace(walk, numbers=numbers)
+    return replace(walk, numbers=_cached_numbers(*_problem_of(walk)))
+
+
+def memory_of(walk: Walk) -> MemoryAt | None:
+    """The walk on its example, to be looked at after any step; None where it is too large to be replayed."""
+    return _cached_checkpoints(*_problem_of(walk)).at if is_replayable(walk.trace) else None
+
+
+Problem = tuple[str, AttentionShape, TileShape, int, Removed | None, float | None]
+
+
+def _problem_of(walk: Walk) -> Problem:
+    algorithm = walk.trace.algorithm
+    return (
+        algorithm.name,
+        walk.trace.shape,
+        walk.trace.tile,
+        algorithm.splits,
+        algorithm.removed,
+        walk.largest_score,
+    )
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _cached_numbers(name: str, shape: AttentionShape, tile: TileShape, splits: int) -> Numbers | None:
-    return numbers_of(cached_trace(name, shape, tile, splits))
+def _cached_numbers(*problem: Any) -> Numbers | None:
+    *traced, largest_score = problem
+    return numbers_of(cached_trace(*traced), largest_score)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def cached_checkpoints(name: str, shape: AttentionShape, tile: TileShape, splits: int = 1) -> Checkpoints:
-    """The walk on its example, to be looked at after any step."""
-    return checkpoints_of(cached_trace(name, shape, tile, splits))
+def _cached_checkpoints(*problem: Any) -> Checkpoints:
+    *traced, largest_score = problem
+    return checkpoints_of(cached_trace(*traced), largest_score)

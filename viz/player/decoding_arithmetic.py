@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from simulator.broken import LN_2, removed_at
 from simulator.replay import MemoryState
-from simulator.trace import PARTIAL, Step, StepKind, Tensor, Trace
+from simulator.trace import PARTIAL, Removed, Step, StepKind, Tensor, Trace
 from viz.player.digits import operand, result, signed_operand
 from viz.player.equation import Chosen, Line, MemoryAt, Pair, exponential_line, index_of, shift_of, subscript
-from viz.player.forward_arithmetic import closing_lines, flash_lines, row_on_chip
+from viz.player.forward_arithmetic import (
+    closing_lines,
+    flash_lines,
+    misread_lines,
+    rescale_line,
+    row_on_chip,
+    taken_row,
+)
 
 
 def decoding_lines(trace: Trace, memory_at: MemoryAt, step: Step, chosen: Chosen) -> tuple[Line, ...]:
@@ -34,19 +42,25 @@ def _merge_lines(trace: Trace, memory_at: MemoryAt, tiles: Pair, chosen: Chosen)
     merge = index_of(trace, StepKind.MERGE, *tiles)
     at, split = merge + 1, subscript(tiles[1])
     ready = memory_at(merge)
-    before, (partial, log_sum_exp) = row_on_chip(ready, tiles[0], chosen), _partial(ready, tiles, chosen)
+    removed = removed_at(trace, StepKind.MERGE)
+    before, (partial, read) = row_on_chip(ready, tiles[0], chosen), _partial(ready, tiles, chosen)
+    if removed is Removed.MERGE:
+        before = taken_row(before, removed)
+    log_sum_exp = read * LN_2 if removed is Removed.NATURAL else read
     after = row_on_chip(memory_at(at), tiles[0], chosen)
     shift = shift_of(after.row_max)
-    weight, rescale = float(np.exp(log_sum_exp - shift)), float(np.exp(before.row_max - shift))
+    weight = float(np.exp(log_sum_exp - shift))
+    rescale = 1.0 if removed is Removed.RESCALE else float(np.exp(before.row_max - shift))
     larger = f"max({operand(before.row_max)}, {operand(log_sum_exp)})"
     terms = f"{operand(rescale)} × {operand(before.row_sum)} + {operand(weight)}"
     kept = f"{operand(rescale)} × {signed_operand(before.output)}"
     taken = f"{operand(weight)} × {signed_operand(partial)}"
     beside = max(abs(rescale * before.output), abs(weight * partial))
     return (
+        *misread_lines(removed, read, at),
         Line("max_of_splits", "m", larger, result(after.row_max), at),
         exponential_line("split_weight", f"w{split}", log_sum_exp, shift, weight, at),
-        exponential_line("rescale", "α", before.row_max, shift, rescale, at),
+        rescale_line(removed, before.row_max, shift, rescale, at),
         Line("sum_of_splits", "ℓ", terms, result(after.row_sum), at),
         Line(
             "merged",

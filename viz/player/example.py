@@ -51,9 +51,9 @@ class BackwardExample:
 
 
 @lru_cache(maxsize=4)
-def backward_example_of(shape: AttentionShape) -> BackwardExample:
+def backward_example_of(shape: AttentionShape, largest_score: float | None = None) -> BackwardExample:
     """A standard normal dO beside the problem of `example_of`."""
-    example, heads = example_of(shape), heads_per_kv(shape)
+    example, heads = example_of(shape, largest_score), heads_per_kv(shape)
     d_output = np.random.default_rng(SEED + 1).standard_normal(example.q.shape)
     each = [
         attention_gradients(q, example.k, example.v, head, causal=shape.causal, window=shape.window)
@@ -75,6 +75,18 @@ def upstream_of(trace: Trace) -> Array | None:
     return backward_example_of(trace.shape).d_output if backward else None
 
 
+def exact_results(trace: Trace, largest_score: float | None = None) -> dict[Tensor, Array]:
+    """What a walk must leave in HBM: O, or the three gradients, computed in one piece."""
+    if Tensor.OUTPUT_GRADIENT not in trace.algorithm.slots:
+        return {Tensor.OUTPUT: example_of(trace.shape, largest_score).output}
+    exact = backward_example_of(trace.shape, largest_score).gradients
+    return {
+        Tensor.QUERY_GRADIENT: exact.query,
+        Tensor.KEY_GRADIENT: exact.key,
+        Tensor.VALUE_GRADIENT: exact.value,
+    }
+
+
 def _attention_in_blocks(shape: AttentionShape, q: Array, k: Array, v: Array) -> Array:
     """The oracle on blocks of queries, each causal bottom-right too."""
     output = np.zeros_like(q)
@@ -88,7 +100,7 @@ def _attention_in_blocks(shape: AttentionShape, q: Array, k: Array, v: Array) ->
     return output
 
 
-def checkpoints_of(trace: Trace) -> Checkpoints:
+def checkpoints_of(trace: Trace, largest_score: float | None = None) -> Checkpoints:
     """The contents of memory after any step of a walk on its example."""
-    example = example_of(trace.shape)
+    example = example_of(trace.shape, largest_score)
     return Checkpoints(trace, example.q, example.k, example.v, d_output=upstream_of(trace))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.broken import LN_2, removed_at
 from simulator.replay import MemoryState
-from simulator.trace import Step, StepKind, Tensor, Trace
+from simulator.trace import Removed, Step, StepKind, Tensor, Trace
 from viz.player.digits import operand, result, signed_operand
 from viz.player.equation import (
     EXPONENTIAL_DIGITS,
@@ -62,7 +63,9 @@ def _pair_lines(trace: Trace, memory_at: MemoryAt, pair: Pair, chosen: Chosen) -
     scores_at, softmax_at, values_at = (
         index_of(trace, kind, *pair) for kind in (StepKind.SCORES, StepKind.SOFTMAX, StepKind.VALUES)
     )
-    before = row_on_chip(memory_at(scores_at), pair[0], chosen)
+    removed = removed_at(trace, StepKind.SOFTMAX)
+    held = row_on_chip(memory_at(scores_at), pair[0], chosen)
+    before = taken_row(held, removed)
     scored = memory_at(scores_at + 1)
     scores = scored.chip.view(Tensor.SCORES, *pair)[chosen.row].copy()
     key = heaviest(scores) if chosen.key is None else chosen.key
@@ -74,20 +77,56 @@ def _pair_lines(trace: Trace, memory_at: MemoryAt, pair: Pair, chosen: Chosen) -
     new_output = row_on_chip(memory_at(values_at + 1), pair[0], chosen).output
     normalised = trace.algorithm.name == "flash_v1"  # O is kept divided by the sum
     rescale = _rescale(output_scale, before.row_sum) if normalised else output_scale
+    if removed in UNSCALED:
+        rescale = 1.0
 
     tile_sum, at = float(weights.sum()), softmax_at + 1
     symbol = f"p{subscript(pair[1] * trace.tile.key_rows + key)}"
     shift = shift_of(after.row_max)
     larger = f"max({operand(before.row_max)}, {operand(float(scores.max()))})"
     terms = f"{operand(rescale)} × {operand(before.row_sum)} + {operand(tile_sum)}"
+    largest = (
+        Line("max_left_out", "m", "", "0", at)
+        if removed is Removed.MAXIMUM
+        else Line("max", "m", larger, result(after.row_max), at)
+    )
     return (
         score_line(scored, pair, chosen.row, key, scores_at + 1),
-        Line("max", "m", larger, result(after.row_max), at),
+        *misread_lines(removed, held.row_max, at),
+        largest,
         exponential_line("weights", symbol, float(scores[key]), shift, float(weights[key]), at),
-        exponential_line("rescale", "α", before.row_max, shift, rescale, at),
+        rescale_line(removed, before.row_max, shift, rescale, at),
         Line("sum", "ℓ", terms, result(after.row_sum), at),
         _output_line(before, after, rescale, added, new_output, values_at + 1, chosen, normalised=normalised),
     )
+
+
+UNSCALED = (Removed.RESCALE, Removed.MAXIMUM)  # without either, what was summed before stays as it is
+
+
+def taken_row(held: _Row, removed: Removed | None) -> _Row:
+    """What a step takes for the row that the chip holds."""
+    if removed is Removed.NATURAL:
+        return replace(held, row_max=held.row_max * LN_2)
+    return replace(held, row_max=-np.inf, row_sum=0.0) if removed is Removed.MERGE else held
+
+
+def misread_lines(removed: Removed | None, read: float, position: int) -> tuple[Line, ...]:
+    """A logarithm that is taken for one to base 2; nothing where none is."""
+    if removed is not Removed.NATURAL:
+        return ()
+    return (Line("misread", "m", f"{operand(read)} × {operand(LN_2)}", result(read * LN_2), position),)
+
+
+def rescale_line(
+    removed: Removed | None, old_max: float, shift: float, rescale: float, position: int
+) -> Line:
+    """The factor on what was summed before, or that it is left out or discarded."""
+    if removed in UNSCALED:
+        return Line("rescale_left_out", "α", "", "1", position)
+    if removed is Removed.MERGE:
+        return Line("merge_left_out", "α", "", "0", position)
+    return exponential_line("rescale", "α", old_max, shift, rescale, position)
 
 
 def _output_line(
@@ -153,7 +192,7 @@ def standard_lines(trace: Trace, memory_at: MemoryAt, step: Step, chosen: Chosen
     if step.kind == StepKind.SOFTMAX:
         scores = memory_at(step.index).chip.view(Tensor.SCORES, tile, -1)[row].copy()
         weights = memory_at(position).chip.view(Tensor.PROBABILITIES, tile, -1)[row]
-        return _whole_row_lines(scores, weights, position)
+        return _whole_row_lines(trace, scores, weights, position)
     if step.kind == StepKind.VALUES:
         before = memory_at(step.index).chip
         held = float(before.view(Tensor.OUTPUT, tile, -1)[row, chosen.channel])
@@ -164,16 +203,20 @@ def standard_lines(trace: Trace, memory_at: MemoryAt, step: Step, chosen: Chosen
     return ()
 
 
-def _whole_row_lines(scores: Array, weights: Array, position: int) -> tuple[Line, ...]:
+def _whole_row_lines(trace: Trace, scores: Array, weights: Array, position: int) -> tuple[Line, ...]:
     """A softmax over all keys of a row at once, with the weight of the heaviest."""
     key = heaviest(scores)
     peak = float(scores.max())
-    shift = shift_of(peak)
+    shift, largest = shift_of(peak), Line("max_of_row", "m", "", result(peak), position)
     total = float(np.exp(scores - shift).sum())
+    if removed_at(trace, StepKind.SOFTMAX) is Removed.MAXIMUM:
+        shift, largest = 0.0, Line("max_left_out", "m", "", "0", position)
+        with np.errstate(over="ignore"):  # as it does on a GPU
+            total = float(np.exp(scores.astype(np.float32)).sum())
     exponential = f"exp({operand(float(scores[key]))} − {signed_operand(shift)})"
     weight = result(float(weights[key]), digits=EXPONENTIAL_DIGITS)
     return (
-        Line("max_of_row", "m", "", result(peak), position),
+        largest,
         Line("sum_of_row", "ℓ", "", result(total), position),
         Line("weights", f"p{subscript(key)}", f"{exponential} / {operand(total or 1.0)}", weight, position),
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from simulator.broken import LN_2, removed_at
 from simulator.problem import query_rows_of
-from simulator.trace import Step, StepKind, Tensor, Trace
+from simulator.trace import Removed, Step, StepKind, Tensor, Trace
 from viz.player.digits import operand, result, signed_operand
 from viz.player.equation import (
     Chosen,
@@ -22,6 +24,7 @@ from viz.player.equation import (
     subscript,
     sum_line,
 )
+from viz.player.forward_arithmetic import misread_lines
 
 _SYMBOLS = {
     Tensor.QUERY_GRADIENT: "dq",
@@ -34,6 +37,7 @@ _FACTORS = {
     Tensor.VALUE_GRADIENT: (Tensor.PROBABILITIES, Tensor.OUTPUT_GRADIENT),
     Tensor.KEY_GRADIENT: (Tensor.SCORE_GRADIENT, Tensor.QUERY),
 }
+_OF_TWO = {"weight_again": "weight_again_of_two"}  # where m and ℓ were kept apart
 
 
 def gradient_lines(trace: Trace, memory_at: MemoryAt, step: Step, chosen: Chosen) -> tuple[Line, ...]:
@@ -91,16 +95,16 @@ def _pair_lines(trace: Trace, memory_at: MemoryAt, pair: Pair, chosen: Chosen) -
     cell = Chosen(chosen.row, key, chosen.channel)
     return (
         score_line(scored, pair, chosen.row, key, at[StepKind.SCORES] + 1),
-        _weight_line(memory_at, at[StepKind.WEIGHTS], pair, float(scores[key]), cell),
+        *_weight_lines(trace, memory_at, at[StepKind.WEIGHTS], pair, float(scores[key]), cell),
         _kept_line(memory_at, at[StepKind.VALUE_GRADIENT], Tensor.VALUE_GRADIENT, pair, cell),
-        *_score_gradient_lines(memory_at, at, pair, cell),
+        *_score_gradient_lines(trace, memory_at, at, pair, cell),
         *_query_lines(trace, memory_at, at, pair, chosen),
         _kept_line(memory_at, at[StepKind.KEY_GRADIENT], Tensor.KEY_GRADIENT, pair, cell),
     )
 
 
 def _score_gradient_lines(
-    memory_at: MemoryAt, at: Mapping[StepKind, int], pair: Pair, cell: Chosen
+    trace: Trace, memory_at: MemoryAt, at: Mapping[StepKind, int], pair: Pair, cell: Chosen
 ) -> tuple[Line, ...]:
     """dP of the chosen key, D, and dS = P (dP − D)."""
     made = at[StepKind.SCORE_GRADIENT]
@@ -114,12 +118,17 @@ def _score_gradient_lines(
     d_score = float(memory_at(made + 1).chip.view(Tensor.SCORE_GRADIENT, *pair)[cell.row, cell.key])
     key = subscript(pair[1] * chip.tile.key_rows + (cell.key or 0))
     d_weight_at = at[StepKind.PROBABILITY_GRADIENT] + 1
-    expression = f"{operand(weight)} × ({operand(d_weight)} − {signed_operand(delta)})"
+    name, expression = (
+        "score_gradient",
+        f"{operand(weight)} × ({operand(d_weight)} − {signed_operand(delta)})",
+    )
+    if removed_at(trace, StepKind.SCORE_GRADIENT) is Removed.DELTA:
+        name, expression = "delta_left_out", f"{operand(weight)} × {signed_operand(d_weight)}"
     d_scored = result(d_score, beside=weight * max(abs(d_weight), abs(delta)))
     return (
         Line("weight_gradient", f"dp{key}", "", result(d_weight), d_weight_at),
         *summed,
-        Line("score_gradient", f"ds{key}", expression, d_scored, made + 1),
+        Line(name, f"ds{key}", expression, d_scored, made + 1),
     )
 
 
@@ -136,18 +145,23 @@ def _kinds_of_pair(trace: Trace) -> tuple[StepKind, ...]:
     return (*kinds, StepKind.DELTA) if trace.algorithm.name == "flash_v1_backward" else (*kinds, StepKind.ADD)
 
 
-def _weight_line(memory_at: MemoryAt, at: int, pair: Pair, score: float, cell: Chosen) -> Line:
+def _weight_lines(
+    trace: Trace, memory_at: MemoryAt, at: int, pair: Pair, score: float, cell: Chosen
+) -> tuple[Line, ...]:
     """exp(s − L), or exp(s − m) / ℓ where the forward kept both."""
-    chip = memory_at(at).chip
+    chip, removed = memory_at(at).chip, removed_at(trace, StepKind.WEIGHTS)
     kept = chip.view(Tensor.STATISTICS, pair[0], -1)[cell.row]
     weight = float(memory_at(at + 1).chip.view(Tensor.PROBABILITIES, *pair)[cell.row, cell.key])
     symbol = f"p{subscript(pair[1] * chip.tile.key_rows + (cell.key or 0))}"
-    shift = shift_of(float(kept[0]))
+    read = float(kept[0])
+    shift = shift_of(read * LN_2 if removed is Removed.NATURAL else read)
     line = exponential_line("weight_again", symbol, score, shift, weight, at + 1)
-    if len(kept) == 1:
-        return line
-    divided = f"{line.expression} / {operand(float(kept[1]) or 1.0)}"
-    return Line("weight_again_of_two", symbol, divided, line.result, at + 1)
+    if removed is Removed.MAXIMUM:
+        line = Line("weight_left_out", symbol, f"exp({operand(score)})", line.result, at + 1)
+    if len(kept) == 2:
+        divided = f"{line.expression} / {operand(float(kept[1]) or 1.0)}"
+        line = replace(line, name=_OF_TWO.get(line.name, line.name), expression=divided)
+    return (*misread_lines(removed, read, at + 1), line)
 
 
 def _kept_line(memory_at: MemoryAt, at: int, tensor: Tensor, pair: Pair, cell: Chosen) -> Line:
@@ -177,14 +191,20 @@ def _query_lines(
             float(memory_at(position).hbm[Tensor.QUERY_GRADIENT_SUM][row, chosen.channel])
             for position in (added_at, added_at + 1)
         )
-        return (
-            Line("query_share", f"(dS K){channel}", "", result(share), made + 1),
-            sum_line("query_gradient_sum", f"Σdq{channel}", held, share, total, added_at + 1),
+        symbol = f"Σdq{channel}"
+        written = (
+            Line("written_over", symbol, "", result(total), added_at + 1)
+            if removed_at(trace, StepKind.ADD) is Removed.MERGE
+            else sum_line("query_gradient_sum", symbol, held, share, total, added_at + 1)
         )
+        return Line("query_share", f"(dS K){channel}", "", result(share), made + 1), written
     held, total = (
         float(memory_at(position).chip.view(Tensor.QUERY_GRADIENT, pair[0], -1)[chosen.row, chosen.channel])
         for position in (made, made + 1)
     )
+    if removed_at(trace, StepKind.QUERY_GRADIENT) is Removed.MERGE:
+        expression = f"{operand(share)} / √{trace.shape.head_dim}"
+        return (Line("written_over", f"dq{channel}", expression, result(total), made + 1),)
     expression = f"{operand(held)} + {signed_operand(share)} / √{trace.shape.head_dim}"
     beside = max(abs(held), abs(share))
     return (Line("query_gradient", f"dq{channel}", expression, result(total, beside=beside), made + 1),)

@@ -4,6 +4,7 @@ import {
   KIND, TENSOR, TENSOR_LETTERS, TENSOR_NAMES, alongKeys, isOnPair, isPartial, isResident, isSkipped, isVisited,
   kindOf, pairsDone, tilesOf,
 } from "./walk.js";
+import { createWrongRows } from "./broken.js";
 import { sidesOf, tileRect } from "./layout.js";
 
 const SEAM = 3; // px: thinner tiles are drawn without seams between them
@@ -25,12 +26,14 @@ export function createHbm(svg, walk, layout, texts) {
 
   const maps = (walk.storesScores ? [0, 1] : [0]).map((map) => createMap(group, walk, tensors, map));
   const strips = Object.values(sidesOf(walk)).flat().map((tensor) => createStrip(group, walk, tensors, tensor));
+  const wrongRows = createWrongRows(group, walk, tensors);
   drawLabels(group, walk, tensors);
 
   return {
     draw(position) {
       maps.forEach((map) => map.draw(position));
       strips.forEach((strip) => strip.draw(position));
+      wrongRows.draw(position);
       setText(place, placeText(walk, position, texts));
     },
   };

@@ -109,6 +109,7 @@ function createProof(card, walk, counted, texts) {
 
 /** How far the replay ends from float64; nothing until it has been replayed. */
 function createResult(proof, walk, texts) {
+  if (walk.broken) return { draw() {} }; // its banner says what becomes of it
   const title = htmlNode(proof, "h3", "", texts.exactResult);
   const note = htmlNode(proof, "p", "note");
   const told = walk.backward ? texts.gradientsExact : texts.difference;

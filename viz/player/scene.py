@@ -39,10 +39,11 @@ class Walk:
     outer_start: NDArray[np.int32]  # first step of each outer tile
     captions: Captions
     closed_form: ClosedForm
+    largest_score: float | None  # of the numbers that it is replayed on; None: as they are drawn
     numbers: Numbers | None  # None: not replayed, or not yet
 
 
-def walk_of(trace: Trace, *, replayed: bool = True) -> Walk:
+def walk_of(trace: Trace, *, replayed: bool = True, largest_score: float | None = None) -> Walk:
     """Pack a trace; without `replayed` its numbers are left to be added later.
 
     Raises `TooManyTilePairsError` for one that is too long to be shown.
@@ -66,7 +67,8 @@ def walk_of(trace: Trace, *, replayed: bool = True) -> Walk:
         outer_start=_outer_starts(trace),
         captions=captions,
         closed_form=closed_form(trace.algorithm.name, trace.shape, trace.tile, splits=trace.algorithm.splits),
-        numbers=numbers_of(trace) if replayed else None,
+        largest_score=largest_score,
+        numbers=numbers_of(trace, largest_score) if replayed else None,
     )
 
 

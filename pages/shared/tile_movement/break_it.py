@@ -1,83 +1,94 @@
-"""Break it: one thing left out of the walks on the page, by how much they go wrong, and why."""
+"""Break it: the choice of what the walks go without, and what is told of those that have no such thing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterator
 
 import streamlit as st
 
-from kernels.configs import DeviceLimits, KernelConfig, check_fits
+from pages.shared.cached import WALKS
+from pages.shared.controls import Controls
 from pages.shared.frame import Page
-from simulator.broken import Removed
-from simulator.gpu import GpuSpec
-from simulator.trace import Trace
-from viz.player.breaking import Outcome, can_remove, misread_outcome, outcome_of
-from viz.player.numbers import is_replayable
-from viz.player.scene import Walk
+from pages.shared.tile_movement.settings import (
+    BREAKS,
+    NOTHING,
+    TOO_LARGE,
+    TileSettings,
+    problem_of,
+    removed_of,
+    shown_walks,
+)
+from simulator.broken import can_remove
+from simulator.gpu import gpu_named
+from simulator.problem import TileShape
+from simulator.trace import Removed
+from viz.player.limits import shared_bytes_needed
+from viz.units import format_capacity
 
-NOTHING, TILE = "nothing", "tile"
-CHOICES = (NOTHING, *Removed, TILE)
-TOO_LARGE = KernelConfig(512, 512, 4, 3)
+
+def draw_break_choice(page: Page, controls: Controls[TileSettings]) -> None:
+    """The control: what a walk on the page has, and on hover why it does not have the rest."""
+    names = shown_walks(controls.settings)
+    present = [each for each in BREAKS if each in (NOTHING, TOO_LARGE) or _in_any(names, Removed(each))]
+    absent = [
+        _absence(page, name, removed)
+        for name in names
+        for removed in Removed
+        if not can_remove(name, removed)
+    ]
+    options = {each: page.text(f"break.{each}.name") for each in present}
+    hint = "\n\n".join([page.text("break.hint"), *dict.fromkeys(absent)])
+    controls.draw("broken", "break.choice", options=options, hint=hint)
 
 
-@st.fragment
-def draw_break_it(page: Page, walks: Sequence[Walk], gpu: GpuSpec) -> None:
-    """A choice of what to leave out, and a sentence for each walk. Only this part is drawn anew."""
-    with st.container(border=True):
-        removed = st.selectbox(
-            page.text("break.choice"),
-            CHOICES,
-            format_func=lambda choice: page.text(f"break.{choice}.name"),
-            key="tile_movement.broken",
+def tell_break(page: Page, settings: TileSettings) -> None:
+    """A sentence for each walk that stays whole, and how to see a broken one beside it."""
+    removed, names = removed_of(settings), shown_walks(settings)
+    if settings.broken == TOO_LARGE:
+        for sentence in _fitting_tiles(page, settings):
+            st.caption(sentence)
+    if removed is None:
+        return
+    for name in names:
+        if not can_remove(name, removed):
+            st.caption(_absence(page, name, removed))
+    if settings.beside == NOTHING:
+        st.caption(page.text("break.see_whole"))
+
+
+def _in_any(names: tuple[str, ...], removed: Removed) -> bool:
+    return any(can_remove(name, removed) for name in names)
+
+
+def _absence(page: Page, name: str, removed: Removed) -> str:
+    family = "standard" if name == "standard" else "backward" if name.endswith("backward") else "forward"
+    return page.text(f"break.absent.{removed}.{family}", walk=page.text(f"tiles.walk.{name}.short"))
+
+
+def _fitting_tiles(page: Page, settings: TileSettings) -> Iterator[str]:
+    """Walks whose tile fits after all, each with the next tile that does not."""
+    shape, tile = problem_of(settings)
+    gpu = gpu_named(settings.gpu)
+    limit = gpu.max_shared_bytes_per_block
+    for name in shown_walks(settings):
+        short = page.text(f"tiles.walk.{name}.short")
+        if name == "standard":
+            yield page.text("break.tile.standard", walk=short)
+            continue
+        needed = shared_bytes_needed(WALKS[name], shape, tile)
+        if needed > limit:
+            continue
+        larger = tile
+        while shared_bytes_needed(WALKS[name], shape, larger) <= limit:
+            larger = TileShape(2 * larger.query_rows, 2 * larger.key_rows)
+        yield page.text(
+            "break.tile.fits",
+            walk=short,
+            query_rows=tile.query_rows,
+            key_rows=tile.key_rows,
+            needed=format_capacity(needed),
+            limit=format_capacity(limit),
+            gpu=gpu.name,
+            larger_rows=larger.query_rows,
+            larger_keys=larger.key_rows,
         )
-        if removed == NOTHING:
-            return
-        st.html(f"<p>{escape(page.text(f'break.{removed}.why'))}</p>")
-        if removed == TILE:
-            st.code(refusal(walks[0].trace, gpu), language=None)
-            return
-        for walk in walks:
-            st.html(f"<p>{escape(_sentence(page, walk.trace, Removed(removed)))}</p>")
-        st.caption(page.text("break.provenance"))
-
-
-def refusal(trace: Trace, gpu: GpuSpec) -> str:
-    """What our launcher says of a tile too large for a block, "" where it takes it."""
-    limits = DeviceLimits(
-        capability=(9, 0), shared_bytes=gpu.max_shared_bytes_per_block, l2_bytes=1, sm_count=1
-    )
-    try:
-        check_fits(TOO_LARGE, trace.shape, limits)
-    except ValueError as error:
-        return f"ValueError: {error}"
-    return ""
-
-
-def _sentence(page: Page, trace: Trace, removed: Removed) -> str:
-    name = page.text(f"tiles.walk.{trace.algorithm.name}.short")
-    misread = removed is Removed.NATURAL and trace.algorithm.name == "flash_v2"
-    if not misread and not can_remove(trace.algorithm.name, removed):
-        return page.text("break.not_in", walk=name)
-    if not is_replayable(trace):
-        return page.text("break.too_large", walk=name)
-    outcome = misread_outcome(trace) if misread else _cached_outcome(trace, removed)
-    return page.text(
-        "break.misread" if misread else "break.outcome",
-        walk=name,
-        whole=f"{outcome.whole_difference:.2g}",
-        broken=f"{outcome.broken_difference:.3g}",
-        largest=f"{outcome.largest_output:.3g}",
-        wrong=f"{outcome.wrong_rows:,}",
-        rows=f"{outcome.rows:,}",
-        nan=f"{outcome.not_finite_rows:,}",
-    )
-
-
-def _cached_outcome(trace: Trace, removed: Removed) -> Outcome:
-    return _outcome_of_problem((trace.algorithm.name, trace.shape, trace.tile, removed.value), trace)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _outcome_of_problem(problem: tuple[object, ...], _trace: Trace) -> Outcome:
-    return outcome_of(_trace, Removed(str(problem[-1])))

@@ -1,40 +1,85 @@
-"""Guess first: how many bytes will a walk move? The guess is kept beside the answer, and never in the way."""
+"""Guess first: a number of the walks shown. What would give it away stays veiled until a guess is made."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
 
+from pages.shared.controls import Controls
 from pages.shared.frame import Page
+from pages.shared.tile_movement.settings import (
+    BYTES_MOVED,
+    BYTES_READ,
+    NOTHING,
+    QUESTIONS,
+    RATIO,
+    STEP_COUNT,
+    TileSettings,
+    shown_walks,
+    walks_of_settings,
+)
 from simulator.traffic import traffic_of
-from viz.player.scene import Walk
 
-SIZE = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?)\s*(k|M|G)?B?")
+NUMBER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)\s*(k|M|G)?i?\s*[B×x]?")
 FACTORS = {None: 1, "k": 10**3, "M": 10**6, "G": 10**9}
+VEIL = "<style>:root { --fa-veil: blur(7px); }</style>"
 
 
-def read_size(text: str) -> int | None:
-    """Bytes of `4.3 MB`, `4300 kB` or `4,300,000`, decimal; None for what is no such thing."""
-    found = SIZE.fullmatch(text.strip())
-    return None if found is None else round(float(found[1].replace(",", "")) * FACTORS[found[2]])
+def read_number(text: str) -> float | None:
+    """A number above zero such as `4.3 MB`, `4,300` or `1.5x`, decimal; None for what is no such thing."""
+    found = NUMBER.fullmatch(text.strip())
+    if found is None or "i" in text:
+        return None
+    return float(found[1].replace(",", "")) * FACTORS[found[2]] or None
 
 
-@st.fragment
-def draw_guess(page: Page, walks: Sequence[Walk]) -> None:
-    """A field for the bytes of the last walk shown, and its answer once something was guessed."""
-    trace = walks[-1].trace
-    name = page.text(f"tiles.walk.{trace.algorithm.name}.short")
-    key = f"tile_movement.guess.{trace.algorithm.name}.{trace.shape}.{trace.tile}.{trace.algorithm.splits}"
-    with st.container(border=True):
-        text = st.text_input(page.text("guess.question", walk=name), key=key, placeholder="4.3 MB")
-        if not text:
-            return
-        guessed, moved = read_size(text), traffic_of(trace).moved_bytes
-        if not guessed:
-            st.html(f"<p>{escape(page.text('guess.unread', value=text[:40]))}</p>")
-            return
-        values = {"guess": f"{guessed:,}", "bytes": f"{moved:,}", "ratio": f"{moved / guessed:.3g}"}
-        st.html(f"<p>{escape(page.text('guess.answer', walk=name, **values))}</p>")
+def draw_guess_fields(page: Page, controls: Controls[TileSettings]) -> None:
+    """The choice of a question, and once there is one, the field for its guess."""
+    settings = controls.settings
+    asked = [each for each in QUESTIONS if each != RATIO or settings.beside != NOTHING]
+    options = {each: page.text(f"guess.{each}", **_names(page, settings)) for each in asked}
+    controls.draw("ask", "guess.ask", options=options, hint=page.text("guess.hint"))
+    if settings.ask != NOTHING:
+        controls.draw("guess", f"guess.field.{settings.ask}")
+
+
+def tell_guess(page: Page, settings: TileSettings) -> None:
+    """The guess beside the answer; or the question, and a veil over what answers it."""
+    if settings.ask == NOTHING:
+        return
+    names, question = _names(page, settings), settings.ask
+    guessed = read_number(settings.guess)
+    veil = "" if settings.guess else VEIL
+    if veil:
+        told = page.text(f"guess.question.{question}", **names)
+    elif guessed is None:
+        told = page.text("guess.unread", value=settings.guess)
+    else:
+        actual = _answers(settings)[question]
+        values = {"guess": _shown(question, guessed), "answer": _shown(question, actual)}
+        told = page.text(f"guess.answer.{question}", ratio=f"{actual / guessed:.3g}", **values, **names)
+    st.html(f'{veil}<p class="fa-guess" role="status">{escape(told)}</p>')
+
+
+def _names(page: Page, settings: TileSettings) -> Mapping[str, str]:
+    """The walk on the left, and the one that is asked for: the last."""
+    names = [page.text(f"tiles.walk.{name}.short") for name in shown_walks(settings)]
+    return {"other": names[0], "walk": names[-1]}
+
+
+def _answers(settings: TileSettings) -> Mapping[str, float]:
+    traces = [walk.trace for walk in walks_of_settings(settings)]
+    first, last = (traffic_of(trace) for trace in (traces[0], traces[-1]))
+    return {
+        BYTES_MOVED: last.moved_bytes,
+        BYTES_READ: last.read_bytes,
+        STEP_COUNT: len(traces[-1]),
+        RATIO: first.moved_bytes / last.moved_bytes,
+    }
+
+
+def _shown(question: str, value: float) -> str:
+    return f"{value:.3g}" if question == RATIO else f"{value:,.0f}"

@@ -150,4 +150,7 @@ def _absence(say: Say, trace: Trace, question: Question, *, replayed: bool) -> d
 
 
 def _notes(say: Say, trace: Trace, *, replayed: bool) -> list[str]:
-    return [say("inspector.provenance")] if replayed else []
+    if not replayed:
+        return []
+    broken = [say("break.note")] if trace.algorithm.removed is not None else []
+    return [*broken, say("inspector.provenance")]

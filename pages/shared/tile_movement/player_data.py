@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from pages.shared.tile_movement.broken_words import broken_payload
 from pages.shared.tile_movement.code import listings_payload
 from pages.shared.tile_movement.counted import counted_payload
 from simulator.gpu import GpuSpec
@@ -70,6 +71,7 @@ def player_data(
         "key": key,
         "language": language,
         "host": host,
+        "broken": [broken_payload(say, walk, gpu) for walk in walks],
         "rules": [rules_payload(walk.trace.shape, walk.trace.tile) for walk in walks],
         "inspector": _inspector_texts(say),
         "listings": [listings_payload(say, walk) for walk in walks],
@@ -85,9 +87,12 @@ def _inspector_texts(say: Say) -> dict[str, str]:
 def _walk_text(say: Say, walk: Walk, unfilled: Mapping[str, str]) -> WalkText:
     """Name, notes and captions; `unfilled` keeps the placeholders that the player fills in."""
     named = f"tiles.walk.{walk.trace.algorithm.name}"
+    name, short = say(f"{named}.name"), say(f"{named}.short")
+    if walk.trace.algorithm.removed is not None:
+        name, short = say("break.walk", walk=name), say("break.walk.short", walk=short)
     return WalkText(
-        name=say(f"{named}.name"),
-        short=say(f"{named}.short"),
+        name=name,
+        short=short,
         lead=say(f"{named}.lead"),
         notes=tuple(say(f"{named}.note.{number}") for number in range(1, NOTES + 1)),
         captions={key: say(key, **unfilled) for key in walk.captions.keys},
@@ -96,6 +101,8 @@ def _walk_text(say: Say, walk: Walk, unfilled: Mapping[str, str]) -> WalkText:
 
 def _ratio_text(say: Say, comparison: Comparison) -> str:
     """How the bytes of two whole walks compare."""
+    if comparison.more == comparison.fewer:  # a broken walk beside itself
+        return say("break.level")
     more, fewer = (say(f"tiles.walk.{name}.short") for name in (comparison.more, comparison.fewer))
     key = "tiles.compare.level" if comparison.level else "tiles.compare.ratio"
     return say(key, more=more, fewer=fewer, ratio=comparison.ratio_text)

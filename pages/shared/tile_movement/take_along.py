@@ -12,15 +12,13 @@ import segno
 import streamlit as st
 
 from pages.shared.address import write_address
-from pages.shared.cached import cached_checkpoints, with_numbers
+from pages.shared.cached import memory_of, with_numbers
 from pages.shared.frame import Page
 from pages.shared.tile_movement.kept_values import kept_values, position_on
 from pages.shared.tile_movement.player_data import Host, player_data
 from pages.shared.tile_movement.settings import TileSettings, clock_of, problem_of, shown_walks, time_of
 from pages.shared.tile_movement.words import mask_text
 from simulator.gpu import gpu_named
-from viz.player.equation import MemoryAt
-from viz.player.numbers import is_replayable
 from viz.player.scene import Walk
 from viz.player.standalone import FileText, standalone_html
 from viz.player.trace_file import traces_csv, traces_json
@@ -77,18 +75,11 @@ def walk_file(page: Page, settings: TileSettings, walks: Sequence[Walk], kept_st
     )
     if kept_steps:
         positions = [position_on(data["clock"], data["time"], walk.trace, gpu) for walk in walks]
-        replayed = [(walk.trace, _memory_of(walk)) for walk in walks]
+        replayed = [(walk.trace, memory_of(walk)) for walk in walks]
         data["kept"] = kept_values(page.text, replayed, positions, kept_steps)
     return standalone_html(
         data, _file_text(page, settings), link=link_to_state(page, settings) if public_address() else ""
     )
-
-
-def _memory_of(walk: Walk) -> MemoryAt | None:
-    trace = walk.trace
-    if not is_replayable(trace):
-        return None
-    return cached_checkpoints(trace.algorithm.name, trace.shape, trace.tile, trace.algorithm.splits).at
 
 
 def _choose_kept(page: Page) -> int:
