@@ -10,9 +10,9 @@ from torch.autograd.function import once_differentiable
 
 from kernels.flash_v2 import flash_v2_forward
 from kernels.operators import FORWARDS, attention_backward, attention_operator, keep_for_backward
+from kernels.splits import DECODED_ROWS
 
 IMPLEMENTATIONS = ("auto", *FORWARDS)
-_DECODED_ROWS = 64  # queries of all heads that share a KV head: that many fit one tile of Flash-Decoding
 
 
 @overload
@@ -96,7 +96,7 @@ def _is_decode(q: Tensor, k: Tensor) -> bool:
     """Whether Flash-Decoding fits; what no kernel serves is left to FlashAttention-2, which says why."""
     if q.ndim != 4 or k.ndim != 4 or k.shape[1] == 0 or q.dtype == torch.float8_e4m3fn:
         return False
-    return q.shape[2] * q.shape[1] // k.shape[1] <= _DECODED_ROWS
+    return q.shape[2] * q.shape[1] // k.shape[1] <= DECODED_ROWS
 
 
 class _FlashV2(torch.autograd.Function):

@@ -13,11 +13,12 @@ from torch import Tensor
 
 from kernels.checks import with_keys_adjacent
 from kernels.flash_v2 import flash_v2_config, flash_v2_forward
-from kernels.inputs import Inputs, judge_by, references_of
+from kernels.inputs import Inputs, references_of
 from kernels.problem import pose
 from kernels.provider import OUTPUT, Prepared
 from kernels.reference import exact_attention
 from kernels.results import Judged, Verdict
+from kernels.yardstick import judge_by
 
 FLOAT8 = torch.float8_e4m3fn
 

@@ -9,10 +9,11 @@ from math import inf
 import torch
 
 from kernels.clocks import GpuMonitor
-from kernels.inputs import Inputs, judge_by, random_inputs, references_of
+from kernels.inputs import Inputs, random_inputs, references_of
 from kernels.provider import NotAvailableError, Prepared, Provider, try_once
 from kernels.results import BenchResult, Judged, Verdict
 from kernels.timing import Captured, Sample, Stopwatch, rotated
+from kernels.yardstick import judge_by
 from simulator.problem import AttentionShape
 
 _QUICK_MS = 10.0  # what is probed more than once

@@ -69,39 +69,9 @@ def plain_gradients(
     return _gradients(q, k, v, dout, causal=causal, window=window, scale=scale, dtype=q.dtype)
 
 
-def summed_by_gradients(
-    q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, dout: Tensor, *, scale: float | None = None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Values of the size that dQ, dK and dV sum, in float64, for the roundings that a verdict allows.
-
-    They are rows of k, q and dO, the first two times the scale and a product of rows of dO and v; they may
-    cancel wholly, as with one key, where dS = 0. What the forward saved is rounded too: a log-sum-exp above 1
-    by more than 1, and so is each weight made from it, and an output in its own dtype, by a quarter of the
-    four roundings that a verdict allows (docs/kernels.md says why a reference cannot stand in for that).
-    """
-    scale = _scale_of(q, scale)
-    size = _rms(lse[lse > float("-inf")]).nan_to_num().clamp(min=1.0)
-    saved = _rms(out) * torch.finfo(out.dtype).eps / torch.finfo(torch.float32).eps / 4
-    product = abs(scale) * _rms(dout) * q.shape[-1] * _rms(v) * size
-    product += abs(scale) * _rms(dout) * sqrt(q.shape[-1]) * saved
-    return k.double() * product, q.double() * product, dout.double() * size
-
-
-def summed_by_lse(q: Tensor, k: Tensor, lse: Tensor, *, scale: float | None = None) -> Tensor:
-    """Values of the size that a log-sum-exp sums, in float64: itself, and scores whose terms may cancel."""
-    scale = _scale_of(q, scale)
-    return lse.double().abs() + abs(scale) * sqrt(q.shape[-1]) * _rms(q) * _rms(k)
-
-
-def summed_by_merge(v: Tensor, lse: Tensor) -> Tensor:
-    """Values of the size that a merge of splits sums, in float64: rows of v, with weights that are made from
-    rounded log-sum-exps, and so are wrong by more roundings than one where those are above 1.
-    """
-    return v.double() * _rms(lse[lse > float("-inf")]).nan_to_num().clamp(min=1.0)
-
-
-def _rms(tensor: Tensor) -> Tensor:
-    return tensor.double().square().mean().sqrt()
+def scale_of(q: Tensor, scale: float | None) -> float:
+    """The given scale, or 1 / sqrt(head_dim)."""
+    return 1 / sqrt(q.shape[-1]) if scale is None else scale
 
 
 def _attention(
@@ -122,7 +92,7 @@ def _attention(
         hidden = _hidden(q, k, rows, window) if causal else None
         queries = q[b, h, rows].to(dtype)
         products = _summed_in_order(queries, keys) if dtype == torch.float32 else queries @ keys.T
-        attended = _attend(products * _scale_of(q, scale), values, hidden, weights_in)
+        attended = _attend(products * scale_of(q, scale), values, hidden, weights_in)
         out[b, h, rows], lse[b, h, rows] = attended
     return out, lse
 
@@ -144,7 +114,7 @@ def _gradients(
         queries, keys, values = leaves = [t.detach().to(dtype).requires_grad_() for t in rows_of]
         hidden = _hidden(q, k, rows, window) if causal else None
         with torch.enable_grad():
-            out, _ = _attend(queries @ keys.T * _scale_of(q, scale), values, hidden)
+            out, _ = _attend(queries @ keys.T * scale_of(q, scale), values, hidden)
         gradients = torch.autograd.grad(out, leaves, dout[b, h, rows].to(dtype))
         for whole, part in zip((dq[b, h, rows], dk[b, kv_head], dv[b, kv_head]), gradients, strict=True):
             whole += part
@@ -159,10 +129,6 @@ def _hidden(q: Tensor, k: Tensor, rows: slice, window: int | None) -> Tensor:
     everything = torch.ones(rows.stop - rows.start, k.shape[2], dtype=torch.bool, device=q.device)
     beyond = everything.triu(diagonal + 1)
     return beyond if window is None else beyond | everything.tril(diagonal - window)
-
-
-def _scale_of(q: Tensor, scale: float | None) -> float:
-    return 1 / sqrt(q.shape[-1]) if scale is None else scale
 
 
 def _summed_in_order(q: Tensor, k: Tensor) -> Tensor:

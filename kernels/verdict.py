@@ -17,19 +17,19 @@ ALLOWED_RATIO = 2.0
 ALLOWED_ROUNDINGS = 4 * torch.finfo(torch.float32).eps
 
 
-def judge(out: Tensor, exact: Tensor, plain: Tensor, *, summed: Tensor) -> Verdict:
+def judge(out: Tensor, exact: Tensor, plain: Tensor, *, size: float) -> Verdict:
     """The verdict on `out`, given the float64 truth and what a plain reference in its dtype made of it.
 
-    `summed` is what the output is a weighted mean of: v for an output, the log-sum-exp for itself. Both the
-    norm of the error and the largest error of an element must hold, so that one wrong row among thousands
-    shows. NaN, inf, a wrong shape or dtype are never correct; neither is anything where the references
-    themselves are not sound, since then there is no yardstick.
+    `size` is that of the values that are summed, as their root mean square (kernels.yardstick). Both the norm
+    of the error and the largest error of an element must hold, so that one wrong row among thousands shows.
+    NaN, inf, a wrong shape or dtype are never correct; neither is anything where the references themselves
+    are not sound, since then there is no yardstick.
     """
     reason = _unsound(out, exact, plain)
     if reason:
         return Verdict(correct=False, reason=reason)
     norm, root_count = exact.norm().item(), sqrt(exact.numel())
-    rounding = ALLOWED_ROUNDINGS * summed.double().norm().item() / sqrt(summed.numel())
+    rounding = ALLOWED_ROUNDINGS * size
     error, largest_error = _errors(out, exact)
     yardstick, largest_yardstick = _errors(plain, exact)
     # A reference of few values may be right by luck; nothing need be closer than a value rounded once.

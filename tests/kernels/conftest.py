@@ -12,6 +12,7 @@ import torch
 GPU = torch.cuda.is_available()
 if not GPU:
     os.environ["TRITON_INTERPRET"] = "1"
+    torch.set_num_threads(1)  # tensors are tiny here: threads that wait for each other took most of the time
 
 
 def pytest_collection_modifyitems(items):

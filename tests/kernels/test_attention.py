@@ -9,15 +9,8 @@ import torch
 
 from kernels.attention import attention
 from kernels.operators import FORWARDS, attention_operator
-from kernels.reference import (
-    exact_attention,
-    exact_gradients,
-    plain_attention,
-    plain_gradients,
-    summed_by_gradients,
-    summed_by_lse,
-)
-from kernels.verdict import judge
+from kernels.splits import MOST_SPLITS
+from kernels.yardstick import gradient_references, judge_by, output_references
 
 
 def random_inputs(generator, query_shape, key_shape, dtype=torch.float32):
@@ -33,15 +26,13 @@ def test_autograd_gives_the_gradients_of_attention(generator, causal, dtype):
     out, lse = attention(*leaves, causal=causal, scale=0.3, return_lse=True)
     gradients = torch.autograd.grad(out, leaves, dout)
     assert not lse.requires_grad
-    exact_out, _ = exact_attention(q, k, v, causal=causal, scale=0.3)
-    plain_out, _ = plain_attention(q, k, v, causal=causal, scale=0.3)
-    assert judge(out.detach(), exact_out, plain_out, summed=v).correct
-    exact = exact_gradients(q, k, v, dout, causal=causal, scale=0.3)
-    plain = plain_gradients(q, k, v, dout, causal=causal, scale=0.3)
-    summed = summed_by_gradients(q, k, v, out.detach(), lse, dout, scale=0.3)
-    for *compared, terms in zip(gradients, exact, plain, summed, strict=True):
-        verdict = judge(*compared, summed=terms)
-        assert verdict.correct, verdict
+    right = (
+        *output_references(q, k, v, causal=causal, scale=0.3),
+        *gradient_references(q, k, v, dout, causal=causal, scale=0.3),
+    )
+    gives, given = ("out", "lse", "dq", "dk", "dv"), (out.detach(), lse, *gradients)
+    for judged in judge_by(right, gives, given):
+        assert judged.verdict.correct, judged
 
 
 @pytest.mark.parametrize(("causal", "window"), [(False, None), (True, None), (True, 1)])
@@ -85,10 +76,9 @@ def test_the_implementations_agree(generator, implementation, window):
     q, k, v, _ = random_inputs(generator, (1, 2, 3, 16), (1, 2, 40, 16))
     mask = {"causal": True, "window": window}
     out, lse = attention(q, k, v, **mask, implementation=implementation, return_lse=True)
-    exact, exact_lse = exact_attention(q, k, v, **mask)
-    plain, plain_lse = plain_attention(q, k, v, **mask)
-    assert judge(out, exact, plain, summed=v).correct
-    assert judge(lse, exact_lse, plain_lse, summed=summed_by_lse(q, k, exact_lse)).correct
+    references = output_references(q, k, v, splits=MOST_SPLITS, **mask)
+    for judged in judge_by(references, ("out", "lse"), (out, lse)):
+        assert judged.verdict.correct, judged
 
 
 def attention_of_twice(q, k, v, window):

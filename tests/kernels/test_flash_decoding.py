@@ -9,8 +9,8 @@ from kernels.configs import KernelConfig
 from kernels.flash_decoding import decode_unsplit, flash_decoding, launch_flash_decoding
 from kernels.merge_splits import merge_splits
 from kernels.problem import pose
-from kernels.reference import exact_attention, plain_attention, summed_by_lse, summed_by_merge
-from kernels.verdict import judge
+from kernels.splits import MOST_SPLITS
+from kernels.yardstick import judge_by, output_references
 
 SMALL_TILES = KernelConfig(query_rows=16, key_rows=16, warps=4, stages=1)
 DTYPES = (torch.float16, torch.float32)
@@ -21,25 +21,16 @@ def random_qkv(generator, query_shape, key_shape, dtype=torch.float16):
     return (torch.randn(s, generator=generator, device=generator.device, dtype=dtype) for s in shapes)
 
 
-def assert_right(out, lse, q, k, v, *, causal=False, window=None, scale=None):
-    problem = {"causal": causal, "window": window, "scale": scale}
-    exact_out, exact_lse = exact_attention(q, k, v, **problem)
-    plain_out, _ = plain_attention(q, k, v, **problem)
-    verdict = judge(out, exact_out, plain_out, summed=summed_by_merge(v, exact_lse))
-    assert verdict.correct, verdict
-    seen = exact_lse > float("-inf")
-    assert torch.equal(lse > float("-inf"), seen)
-    _, single_lse = plain_attention(q.float(), k.float(), v.float(), **problem)
-    if seen.any():
-        summed = summed_by_lse(q, k, exact_lse[seen], scale=scale)
-        lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=summed)
-        assert lse_verdict.correct, lse_verdict
+def assert_right(out, lse, q, k, v, *, causal=False, window=None, scale=None, splits=1):
+    references = output_references(q, k, v, causal=causal, window=window, scale=scale, splits=splits)
+    for judged in judge_by(references, ("out", "lse"), (out, lse)):
+        assert judged.verdict.correct, judged
 
 
 def assert_decoding_is_right(q, k, v, *, splits=None, config=SMALL_TILES, **problem):
     out, lse = flash_decoding(q, k, v, splits=splits, config=config, **problem)
     assert out.shape == q.shape
-    assert_right(out, lse, q, k, v, **problem)
+    assert_right(out, lse, q, k, v, splits=splits or MOST_SPLITS, **problem)
 
 
 @pytest.mark.parametrize("window", [1, 16, 30])
@@ -193,7 +184,7 @@ def test_nothing_outside_the_tensors_is_read_or_written(generator, head_dim, spl
     lse = around[1000:1006].view(1, 6, 1)
     problem = pose(_amid_nan(q), _amid_nan(k), _amid_nan(v))
     launch_flash_decoding(problem, out, lse, splits=splits, keys_per_split=48 // splits, config=SMALL_TILES)
-    assert_right(out, lse, q, k, v)
+    assert_right(out, lse, q, k, v, splits=splits)
     assert int(out._base.isfinite().sum()) == out.numel()
     assert int((~around.isnan()).sum()) == lse.numel()
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from kernels.flash_decoding import flash_decoding
-from kernels.reference import exact_attention, plain_attention, summed_by_lse, summed_by_merge
-from kernels.verdict import judge
+from kernels.splits import MOST_SPLITS
+from kernels.yardstick import judge_by, output_references
 
 pytestmark = pytest.mark.gpu
 
@@ -13,16 +13,9 @@ pytestmark = pytest.mark.gpu
 def assert_decoding_is_right(q, k, v, *, causal=False, window=None, splits=None):
     mask = {"causal": causal, "window": window}
     out, lse = flash_decoding(q, k, v, splits=splits, **mask)
-    exact_out, exact_lse = exact_attention(q, k, v, **mask)
-    plain_out, _ = plain_attention(q, k, v, **mask)
-    verdict = judge(out, exact_out, plain_out, summed=summed_by_merge(v, exact_lse))
-    assert verdict.correct, verdict
-    seen = exact_lse > float("-inf")
-    assert torch.equal(lse > float("-inf"), seen)
-    _, single_lse = plain_attention(q.float(), k.float(), v.float(), **mask)
-    summed = summed_by_lse(q, k, exact_lse[seen])
-    lse_verdict = judge(lse[seen], exact_lse[seen], single_lse[seen], summed=summed)
-    assert lse_verdict.correct, lse_verdict
+    references = output_references(q, k, v, splits=splits or MOST_SPLITS, **mask)
+    for judged in judge_by(references, ("out", "lse"), (out, lse)):
+        assert judged.verdict.correct, judged
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])

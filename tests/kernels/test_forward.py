@@ -8,9 +8,9 @@ import torch
 from kernels.configs import KernelConfig
 from kernels.flash_v2 import flash_v2_forward, launch_flash_v2
 from kernels.problem import pose
-from kernels.reference import exact_attention, plain_attention, summed_by_lse
+from kernels.reference import exact_attention
 from kernels.standard import standard_forward
-from kernels.verdict import judge
+from kernels.yardstick import judge_by, output_references
 from simulator.launch import Order
 
 SMALL_TILES = KernelConfig(query_rows=16, key_rows=16, warps=4, stages=1)
@@ -24,23 +24,12 @@ def random_qkv(generator, query_shape, key_shape, dtype=torch.float16):
     return (torch.randn(s, generator=generator, device=generator.device, dtype=dtype) for s in shapes)
 
 
-def assert_right(out, lse, q, k, v, *, causal, window=None, scale=None):
-    exact_out, exact_lse = exact_attention(q, k, v, causal=causal, window=window, scale=scale)
-    plain_out, _ = plain_attention(q, k, v, causal=causal, window=window, scale=scale)
-    verdict = judge(out, exact_out, plain_out, summed=v)
-    assert verdict.correct, verdict
-    if lse is None:
-        return
-    assert lse.dtype == torch.float32
-    unseeing = exact_lse == float("-inf")
-    assert torch.equal(lse == float("-inf"), unseeing)
-    single = q.float(), k.float(), v.float()
-    _, single_lse = plain_attention(*single, causal=causal, window=window, scale=scale)
-    seen_lse, plain_lse = exact_lse[~unseeing], single_lse[~unseeing]
-    if seen_lse.numel():
-        summed = summed_by_lse(q, k, seen_lse, scale=scale)
-        lse_verdict = judge(lse[~unseeing], seen_lse, plain_lse, summed=summed)
-        assert lse_verdict.correct, lse_verdict
+def assert_right(out, lse, q, k, v, **problem):
+    references = output_references(q, k, v, **problem)
+    gives, given = (("out", "lse"), (out, lse)) if lse is not None else (("out",), (out,))
+    assert lse is None or lse.dtype == torch.float32
+    for judged in judge_by(references, gives, given):
+        assert judged.verdict.correct, judged
 
 
 def assert_forward_is_right(forward, q, k, v, *, config=SMALL_TILES, **problem):

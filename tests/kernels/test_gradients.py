@@ -7,8 +7,8 @@ from kernels.configs import KernelConfig
 from kernels.flash_v2 import flash_v2_forward
 from kernels.gradients import flash_v2_backward, launch_flash_v2_backward
 from kernels.problem import pose
-from kernels.reference import exact_attention, exact_gradients, plain_gradients, summed_by_gradients
-from kernels.verdict import judge
+from kernels.reference import exact_gradients
+from kernels.yardstick import gradient_references, judge_by
 
 SMALL_TILES = KernelConfig(query_rows=16, key_rows=16, warps=4, stages=1)
 DTYPES = (torch.float16, torch.float32)
@@ -26,15 +26,10 @@ def backward(q, k, v, dout, *, atomic=False, config=SMALL_TILES, **problem):
     return flash_v2_backward(q, k, v, out, lse, dout, atomic=atomic, config=config, **problem)
 
 
-def assert_right(gradients, q, k, v, dout, *, causal=False, window=None, scale=None):
-    problem = {"causal": causal, "window": window, "scale": scale}
-    out, lse = exact_attention(q, k, v, **problem)
-    exact = exact_gradients(q, k, v, dout, **problem)
-    plain = plain_gradients(q, k, v, dout, **problem)
-    summed = summed_by_gradients(q, k, v, out.to(q.dtype), lse, dout, scale=scale)
-    for name, *compared, terms in zip(("dq", "dk", "dv"), gradients, exact, plain, summed, strict=True):
-        verdict = judge(*compared, summed=terms)
-        assert verdict.correct, (name, verdict)
+def assert_right(gradients, q, k, v, dout, *, causal=False, **problem):
+    references = gradient_references(q, k, v, dout, causal=causal, **problem)
+    for judged in judge_by(references, ("dq", "dk", "dv"), gradients):
+        assert judged.verdict.correct, judged
 
 
 def assert_backward_is_right(q, k, v, dout, *, config=SMALL_TILES, **problem):

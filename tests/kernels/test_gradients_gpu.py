@@ -5,8 +5,7 @@ import torch
 
 from kernels.flash_v2 import flash_v2_forward
 from kernels.gradients import flash_v2_backward
-from kernels.reference import exact_gradients, plain_gradients, summed_by_gradients
-from kernels.verdict import judge
+from kernels.yardstick import gradient_references, judge_by
 
 pytestmark = pytest.mark.gpu
 
@@ -14,14 +13,11 @@ pytestmark = pytest.mark.gpu
 def assert_backward_is_right(q, k, v, dout, *, causal, window=None):
     mask = {"causal": causal, "window": window}
     out, lse = flash_v2_forward(q, k, v, **mask)
-    exact = exact_gradients(q, k, v, dout, **mask)
-    plain = plain_gradients(q, k, v, dout, **mask)
-    summed = summed_by_gradients(q, k, v, out, lse, dout)
+    references = gradient_references(q, k, v, dout, **mask)
     for atomic in (False, True):
         found = flash_v2_backward(q, k, v, out, lse, dout, atomic=atomic, **mask)
-        for name, *compared, terms in zip(("dq", "dk", "dv"), found, exact, plain, summed, strict=True):
-            verdict = judge(*compared, summed=terms)
-            assert verdict.correct, (name, atomic, verdict)
+        for judged in judge_by(references, ("dq", "dk", "dv"), found):
+            assert judged.verdict.correct, (atomic, judged)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])

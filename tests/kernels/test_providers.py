@@ -6,9 +6,8 @@ import torch
 from kernels.inputs import Inputs
 from kernels.provider import NotAvailableError, try_once
 from kernels.providers import provider_of
-from kernels.reference import exact_attention, plain_attention
 from kernels.results import IMPLEMENTATIONS
-from kernels.verdict import judge
+from kernels.yardstick import judge_by, output_references
 from simulator.problem import MAX_HEAD_DIM, AttentionShape
 
 
@@ -38,9 +37,8 @@ def assert_right_or_absent(name, q, k, v, *, causal):
         if name in ALWAYS_THERE:
             raise
         return
-    exact, _ = exact_attention(q, k, v, causal=causal)
-    verdict = judge(out, exact, plain_attention(q, k, v, causal=causal)[0], summed=v)
-    assert verdict.correct, verdict
+    (judged,) = judge_by(output_references(q, k, v, causal=causal), ("out",), (out,))
+    assert judged.verdict.correct, judged
 
 
 @pytest.mark.parametrize("causal", [False, True])

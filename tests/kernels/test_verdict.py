@@ -19,9 +19,13 @@ def qkv():
     return torch.randn(3, 1, 2, 65, HEAD_DIM, generator=generator).half()
 
 
+def size_of(tensor):
+    return tensor.double().square().mean().sqrt().item()
+
+
 def verdict_on(out, qkv, *, causal=True):
     exact, plain = (make(*qkv, causal=causal)[0] for make in (exact_attention, plain_attention))
-    return judge(out, exact, plain, summed=qkv[2])
+    return judge(out, exact, plain, size=size_of(qkv[2]))
 
 
 def right_output(qkv, *, causal=True):
@@ -144,7 +148,7 @@ def test_a_reference_that_is_right_by_luck_asks_for_no_more_than_its_dtype():
     exact = torch.full((1, 1, 1, 16), 1 + 2**-10, dtype=torch.float64)
     for roundings, correct in ((1, True), (3, False)):
         out = (exact + roundings * 2**-10).half()
-        assert judge(out, exact, exact.half(), summed=exact).correct == correct
+        assert judge(out, exact, exact.half(), size=size_of(exact)).correct == correct
 
 
 def test_the_weights_of_float8_are_rounded_once_with_the_largest_at_256():
@@ -172,11 +176,11 @@ def test_without_a_sound_reference_nothing_is_green(qkv, unsound):
     for broken in (exact, plain):
         kept = broken[0, 0, 0, 0].item()
         broken[0, 0, 0, 0] = unsound
-        verdict = judge(out, exact, plain, summed=qkv[2])
+        verdict = judge(out, exact, plain, size=size_of(qkv[2]))
         assert not verdict.correct
         assert verdict.reason.startswith("no yardstick")
         broken[0, 0, 0, 0] = kept
-    assert judge(out, exact, plain, summed=qkv[2]).correct
+    assert judge(out, exact, plain, size=size_of(qkv[2])).correct
 
 
 @pytest.mark.parametrize(("causal", "window"), [(False, None), (True, None), (True, 1), (True, 20)])
