@@ -15,6 +15,9 @@ from kernels.work import DIRECTIONS
 from simulator.problem import AttentionShape
 
 ELEMENT_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4}
+ROUNDS = 7  # of a run that names none
+_ROUND_S = 0.03  # GPU time that one sample is made of, where one launch is shorter
+_MOST_REPETITIONS = 50  # keeps a round's launches inside the driver's queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,11 @@ class Plan:
     out: Path | None = None
     direction: str = "forward"
     longest_ms: float = inf  # of one launch; what takes longer is left out, and says so
+
+
+def repetitions_for(once_ms: float) -> int:
+    """Launches that make up one sample of a call that takes so long."""
+    return max(1, min(_MOST_REPETITIONS, round(_ROUND_S / (once_ms / 1000))))
 
 
 def _parser(description: str) -> argparse.ArgumentParser:
@@ -51,7 +59,7 @@ def _parser(description: str) -> argparse.ArgumentParser:
         "--implementations",
         help="; ".join(f"{direction}: {', '.join(names)}" for direction, names in OFFERED.items()),
     )
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--longest-ms", type=float, default=inf, help="leave out what takes longer a launch")
     parser.add_argument("--commit", default="", help="of this code, where it is not in a git checkout")
     parser.add_argument("--out", type=Path, help="also keep the environment and the results in this file")

@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import torch
 
+from kernels.plan import repetitions_for
+
 T = TypeVar("T")
 
 TIMING = (
@@ -23,8 +25,6 @@ TIMING = (
     "implementations take turns, in an order that rotates and turns round each round; compilation and "
     "warm-up excluded"
 )
-_ROUND_S = 0.03  # GPU time that one sample is made of, where one launch is shorter
-_MOST_REPETITIONS = 50  # keeps a round's launches inside the driver's queue
 _LONGEST_HOLD_S = 0.1  # for a call that waits for the GPU itself; nothing can hide that
 _CYCLES_PER_S = 2.5e9  # no GPU clocks higher, so a hold is never too short
 
@@ -55,7 +55,7 @@ class Stopwatch:
 
     def repetitions_for(self, once_ms: float) -> int:
         """Launches that make up one sample of a call that takes so long."""
-        return max(1, min(_MOST_REPETITIONS, round(_ROUND_S / (once_ms / 1000))))
+        return repetitions_for(once_ms)
 
     def sample(self, call: Callable[[], object], *, repetitions: int) -> Sample:
         """Times the launches of a warm call one by one."""

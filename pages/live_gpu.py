@@ -7,13 +7,8 @@ import streamlit as st
 from pages.shared.address import write_address
 from pages.shared.controls import hold, open_controls
 from pages.shared.frame import ROOT, Page, open_page, remember_address
-from pages.shared.live_gpu.cards import (
-    card_head,
-    gpu_card,
-    how_it_was_measured,
-    how_to_get_a_gpu,
-    provenance_chip,
-)
+from pages.shared.live_gpu.cards import card_head, how_it_was_measured, provenance_chip
+from pages.shared.live_gpu.gpu_card import gpu_card, how_to_get_a_gpu
 from pages.shared.live_gpu.gpu_here import GpuHere, find_gpu
 from pages.shared.live_gpu.panel import draw_run, poll_interval_s, the_desk
 from pages.shared.live_gpu.race import draw_race
@@ -26,18 +21,22 @@ from pages.shared.live_gpu.take_along import beside_of, draw_take_along, image_f
 from pages.shared.live_gpu.views import Look, draw_view
 from viz.speed import format_length
 
-STYLE = ROOT / "pages" / "shared" / "live_gpu" / "live_gpu.css"
+STYLES = sorted((ROOT / "pages" / "shared" / "live_gpu").glob("*.css"))
 NAME = "live_gpu"
 
 
 def draw_page() -> None:
     page = open_page(NAME)
-    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}</style>")
+    st.html(f"<style>{style()}</style>")
     page.title("live.title", "live.lead")
     controls = open_controls(page, Settings, resolve=resolve)
     draw_settings(controls)
     polled = st.fragment(draw_measurements, run_every=poll_interval_s(the_desk()))
     polled(page)
+
+
+def style() -> str:
+    return "\n".join(sheet.read_text(encoding="utf-8") for sheet in STYLES)
 
 
 def draw_measurements(page: Page) -> None:

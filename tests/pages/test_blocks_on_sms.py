@@ -52,6 +52,7 @@ from pages.shared.blocks_on_sms.strip import shown_names
 from pages.shared.blocks_on_sms.words import assumptions, model_notice
 from pages.shared.catalogue import LANGUAGES, load_catalogue, translate
 from pages.shared.frame import ROOT
+from pages.shared.live_gpu import probe
 from simulator.gpu import GPUS
 from simulator.launch import Order, plan_launch
 from simulator.roof import AMD_GPUS, ridge_flop_per_byte
@@ -191,8 +192,8 @@ def test_a_grid_that_is_built_ends_each_step_on_the_blocks_of_so_many_heads(
 
 def answer_of(monkeypatch, program):
     """Stands in for the child that is asked what the GPU of this machine is."""
-    monkeypatch.setattr(device_here, "COMMAND", (sys.executable, "-c", program))
-    monkeypatch.setattr(device_here, "_asked", device_here._asked.__wrapped__)
+    monkeypatch.setattr(probe, "COMMAND", (sys.executable, "-c", program))
+    monkeypatch.setattr(device_here, "ask_device", probe.ask_device.__wrapped__)
 
 
 def test_the_gpu_of_this_machine_is_taken_as_its_properties_tell_it(monkeypatch):

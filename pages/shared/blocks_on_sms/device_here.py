@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from functools import cache
 
-from kernels.device import DeviceProperties, from_json
-from pages.shared.frame import ROOT
+from kernels.device import DeviceProperties
 from pages.shared.live_gpu.gpu_here import find_gpu
+from pages.shared.live_gpu.probe import ask_device
 from simulator.gpu import GpuSpec, gpu_of_device
-
-COMMAND = (sys.executable, "-m", "kernels.device")
-LIMIT_S = 60.0  # a cold import of torch, and a GPU that wakes up
 
 
 def gpus_here() -> tuple[str, ...]:
@@ -22,7 +17,7 @@ def gpus_here() -> tuple[str, ...]:
 
 def why_no_device() -> str:
     """Why this machine's GPU cannot be shown; empty where it can."""
-    return "" if isinstance(_asked(), DeviceProperties) else str(_asked())
+    return "" if isinstance(ask_device(), DeviceProperties) else str(ask_device())
 
 
 def gpu_here(fp16_flop_per_s: float, hbm_bytes_per_s: float) -> GpuSpec:
@@ -30,7 +25,7 @@ def gpu_here(fp16_flop_per_s: float, hbm_bytes_per_s: float) -> GpuSpec:
 
     Raises RuntimeError where `why_no_device` says why not.
     """
-    found = _asked()
+    found = ask_device()
     if not isinstance(found, DeviceProperties):
         raise RuntimeError(found)
     return gpu_of_device(
@@ -50,23 +45,3 @@ def gpu_here(fp16_flop_per_s: float, hbm_bytes_per_s: float) -> GpuSpec:
 @cache
 def _driver_names_a_gpu() -> bool:
     return find_gpu() is not None
-
-
-@cache
-def _asked() -> DeviceProperties | str:
-    """The child's answer, or why there is none."""
-    try:
-        answer = subprocess.run(
-            COMMAND,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
-        if answer.returncode == 0:
-            return from_json(answer.stdout)
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        return str(error)
-    return answer.stderr.strip().splitlines()[-1] if answer.stderr.strip() else f"exit {answer.returncode}"

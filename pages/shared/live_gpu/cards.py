@@ -1,18 +1,16 @@
-"""The words around the charts, as HTML: heads of cards with their provenance, the GPU, the method."""
+"""The words around the charts, as HTML: heads of cards with their provenance, and the method."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from kernels.results import BenchResult, Environment
-from pages.shared.live_gpu.gpu_here import GpuHere
+from kernels.results import BenchResult
 from pages.shared.live_gpu.settings import Settings, has_own_size, is_decode, lengths
 from pages.shared.live_gpu.source import Shown
 from viz.record_words import clocks_set_text, timing_text
 from viz.speed import clocks_text, format_length
 from viz.text import Text
-from viz.units import format_capacity
 
 Facts = Iterable[tuple[str, str]]  # what it is, its value
 
@@ -64,41 +62,6 @@ def provenance_chip(shown: Shown, text: Text) -> str:
     return f'<span class="fa-chip measured">{escape(words)}</span>'
 
 
-def gpu_card(gpu: GpuHere | None, environment: Environment | None, text: Text) -> str:
-    """The GPU of this machine, as its driver describes it; else the one that the numbers were measured on."""
-    if gpu is not None:
-        clock = f"{gpu.max_sm_clock_mhz:,} MHz" if gpu.max_sm_clock_mhz else ""
-        power = f"{gpu.power_limit_w} W" if gpu.power_limit_w else ""
-        facts = [
-            (text("live.gpu.capability"), gpu.capability),
-            (text("live.gpu.memory"), format_capacity(gpu.memory_bytes)),
-            (text("live.gpu.max_clock"), clock),
-            (text("live.gpu.power_limit"), power),
-        ]
-        return _gpu(gpu.name, facts, [(text("live.gpu.driver"), gpu.driver)])
-    if environment is None:
-        return card_head(text("live.gpu.unknown"))
-    facts = [
-        (text("live.gpu.sms"), str(environment.sm_count)),
-        (text("live.gpu.capability"), environment.capability),
-        (text("live.gpu.memory"), format_capacity(environment.memory_bytes)),
-        (text("live.gpu.date"), environment.date[:10]),
-    ]
-    versions = [
-        (text("live.gpu.driver"), environment.driver),
-        ("torch", environment.torch),
-        ("triton", environment.triton),
-        ("CUDA", environment.cuda),
-        ("cuDNN", environment.cudnn),
-    ]
-    return _gpu(environment.gpu, facts, versions)
-
-
-def how_to_get_a_gpu(text: Text) -> str:
-    """What stands where the run controls would, on a machine that cannot run."""
-    return f'{card_head(text("live.none.title"))}<p class="fa-how">{escape(text("live.none.how"))}</p>'
-
-
 def how_it_was_measured(shown: Shown, text: Text) -> str:
     """The method, from the record itself."""
     rule = text(f"live.method.flop_rule.{shown.settings.direction}")
@@ -118,7 +81,13 @@ def how_it_was_measured(shown: Shown, text: Text) -> str:
             (text("live.method.run"), " · ".join(filter(None, run))),
             (text("live.method.command"), environment.command),
         ]
-    return card_head(text("live.method.title")) + _definitions("fa-method", facts)
+    return card_head(text("live.method.title")) + definitions("fa-method", facts)
+
+
+def _correct_rule(settings: Settings, text: Text) -> str:
+    """The yardstick in full; gradients are allowed the rounding of the saved output too."""
+    gradients = settings.direction in ("backward", "both")
+    return text("live.method.correct_rule") + (text("live.method.correct_gradients") if gradients else "")
 
 
 def _sizes(results: Sequence[BenchResult], text: Text) -> str:
@@ -133,12 +102,7 @@ def _sizes(results: Sequence[BenchResult], text: Text) -> str:
     return text("live.method.size_kept", tokens=f"{tokens:,}", hidden=f"{hidden:,}")
 
 
-def _gpu(name: str, facts: Facts, versions: Facts) -> str:
-    line = " · ".join(f"{label} {version}" for label, version in versions if version)
-    return f'{card_head(name)}{_definitions("fa-facts", facts)}<p class="fa-note">{escape(line)}</p>'
-
-
-def _definitions(kind: str, facts: Facts) -> str:
+def definitions(kind: str, facts: Facts) -> str:
     """A list of facts; one without a value is left out."""
     items = (
         f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in facts if value

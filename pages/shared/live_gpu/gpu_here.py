@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 
 SMI_FIELDS = "name,memory.total,driver_version,compute_cap,clocks.max.sm,power.limit"
@@ -20,11 +21,63 @@ class GpuHere:
     capability: str  # "9.0"
     max_sm_clock_mhz: int
     power_limit_w: int
+    count: int = 1  # of this machine
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNow:
+    """What it does at this moment; None for what the driver does not say."""
+
+    sm_clock_mhz: int | None
+    temperature_c: int | None
+    power_w: int | None
+    used_bytes: int | None
+    busy_percent: int | None
+    processes: int | None  # that compute on it, anybody's
+    slowed_by: str = ""  # "power" or "heat", where the driver holds the clock down
 
 
 def find_gpu() -> GpuHere | None:
     """The GPU that a run would be made on, or None where there is none or its driver does not answer."""
     return _ask_nvml() or _ask_smi()
+
+
+def look_now() -> GpuNow | None:
+    """The first GPU at this moment, or None where NVML does not answer."""
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        gpu = pynvml.nvmlDeviceGetHandleByIndex(0)
+    except pynvml.NVMLError:
+        return None
+
+    def asked(question: Callable[[], float]) -> int | None:
+        try:
+            return round(question())
+        except pynvml.NVMLError:  # a slice of a GPU, or one that has no such sensor
+            return None
+
+    return GpuNow(
+        sm_clock_mhz=asked(lambda: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_SM)),
+        temperature_c=asked(lambda: pynvml.nvmlDeviceGetTemperature(gpu, pynvml.NVML_TEMPERATURE_GPU)),
+        power_w=asked(lambda: pynvml.nvmlDeviceGetPowerUsage(gpu) / 1000),
+        used_bytes=asked(lambda: pynvml.nvmlDeviceGetMemoryInfo(gpu).used),
+        busy_percent=asked(lambda: pynvml.nvmlDeviceGetUtilizationRates(gpu).gpu),
+        processes=asked(lambda: len(pynvml.nvmlDeviceGetComputeRunningProcesses(gpu))),
+        slowed_by=_slowed_by(asked(lambda: pynvml.nvmlDeviceGetCurrentClocksEventReasons(gpu)) or 0),
+    )
+
+
+def _slowed_by(reasons: int) -> str:
+    import pynvml
+
+    heat = pynvml.nvmlClocksEventReasonSwThermalSlowdown | pynvml.nvmlClocksEventReasonHwThermalSlowdown
+    if reasons & heat:
+        return "heat"
+    return "power" if reasons & pynvml.nvmlClocksEventReasonSwPowerCap else ""
 
 
 def parse_smi(line: str) -> GpuHere | None:
@@ -58,6 +111,7 @@ def _ask_nvml() -> GpuHere | None:
             capability="{}.{}".format(*pynvml.nvmlDeviceGetCudaComputeCapability(gpu)),
             max_sm_clock_mhz=pynvml.nvmlDeviceGetMaxClockInfo(gpu, pynvml.NVML_CLOCK_SM),
             power_limit_w=pynvml.nvmlDeviceGetEnforcedPowerLimit(gpu) // 1000,
+            count=pynvml.nvmlDeviceGetCount(),
         )
     except pynvml.NVMLError:  # no driver, no GPU, or one that does not answer all of this: nvidia-smi may
         return None
