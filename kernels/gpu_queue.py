@@ -75,6 +75,10 @@ class GpuQueue:
         """The run that was submitted last."""
         return self._runs[-1] if self._runs else None
 
+    def is_busy(self) -> bool:
+        """Whether any of its runs is waiting or going."""
+        return any(not run.state().ended for run in self._runs)
+
     def place_of(self, run: GpuRun) -> int:
         """How many runs are before it on its GPU, anybody's; those of other machines by their own clocks."""
         client = self._client

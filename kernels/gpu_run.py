@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from time import time_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernels.results import BenchResult, Environment, Progress, Record, Unavailable, parse_line
 
@@ -46,7 +46,7 @@ class RunState:
 class GpuRun:
     """A run that was submitted. Threads of the client tell it what comes; `state` may be asked any time."""
 
-    def __init__(self, name: str, asked: object, place: Callable[[GpuRun], int]) -> None:
+    def __init__(self, name: str, asked: Any, place: Callable[[GpuRun], int]) -> None:
         self.name = name  # of its results too
         self.asked = asked  # what its caller wanted remembered
         self.key = f"run-{time_ns():020}-{name}"  # of its task; in the order of submission

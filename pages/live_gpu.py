@@ -10,9 +10,9 @@ from pages.shared.frame import ROOT, Page, open_page, remember_address
 from pages.shared.live_gpu.cards import card_head, how_it_was_measured, provenance_chip
 from pages.shared.live_gpu.gpu_card import gpu_card, how_to_get_a_gpu
 from pages.shared.live_gpu.gpu_here import GpuHere, find_gpu
-from pages.shared.live_gpu.panel import draw_run, poll_interval_s, the_desk
+from pages.shared.live_gpu.panel import draw_run, poll_interval_s
 from pages.shared.live_gpu.race import draw_race
-from pages.shared.live_gpu.run import command_is_replaced
+from pages.shared.live_gpu.run import host_is_elsewhere, the_desk
 from pages.shared.live_gpu.settings import Settings, resolve, shown_length, views
 from pages.shared.live_gpu.source import Shown, choose_source
 from pages.shared.live_gpu.strip import draw_settings
@@ -59,7 +59,7 @@ def draw_measurements(page: Page) -> None:
 
 def can_run() -> bool:
     """Whether a run can be asked for here."""
-    return gpu_of_this_server() is not None or command_is_replaced()
+    return gpu_of_this_server() is not None or host_is_elsewhere()
 
 
 @st.cache_data(ttl=60)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pages.shared.live_gpu.run import COMMAND_VARIABLE
 from tests.browser.driving import READY_LIMIT_MS, serve, wait_ready
 from tests.pages import fake_bench
 
@@ -29,17 +27,18 @@ def patience() -> Iterator[None]:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Path:
-    """The file that a held bench waits for."""
-    return tmp_path / "go on"
+    """The file that a held run waits for."""
+    return tmp_path / "gate"
 
 
 @pytest.fixture
 def live_url(gate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A server whose runs are made by the fake bench, which holds until the gate is there."""
-    command = f"'{sys.executable}' '{fake_bench.__file__}' --hold '{gate}'"
-    monkeypatch.setenv(COMMAND_VARIABLE, command)
-    with serve(tmp_path) as server:
-        yield f"{server.url}/live_gpu?lang=en"
+    with fake_bench.fake_host(tmp_path) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with serve(tmp_path) as server:
+            yield f"{server.url}/live_gpu?lang=en"
 
 
 def chart(page: Page) -> Locator:

@@ -12,14 +12,15 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from kernels.gpu_queue import CERTIFICATES_VARIABLE, HOST_VARIABLE
+from kernels.gpu_run import GpuRun, Outcome
 from kernels.plan import plan_of
 from kernels.results import IMPLEMENTATIONS, OFFERED, ON_REQUEST, Environment, Recording, read, write
 from pages.shared.catalogue import translate
 from pages.shared.frame import ROOT
 from pages.shared.live_gpu import recordings
-from pages.shared.live_gpu.panel import the_desk
 from pages.shared.live_gpu.problems import arguments, select, shape_at
-from pages.shared.live_gpu.run import COMMAND_VARIABLE, BenchRun, Outcome
+from pages.shared.live_gpu.run import PRESENTER_VARIABLE, the_queue
 from pages.shared.live_gpu.settings import (
     DIRECTIONS,
     VIEWS,
@@ -34,17 +35,25 @@ from pages.shared.live_gpu.source import choose_source
 from tests.pages import fake_bench
 
 PATIENCE_S = 30.0
-FAKE = Path(fake_bench.__file__)
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str]]]:
+    """The folder of a GPU host that needs no GPU, and what a page must know of it."""
+    folder = tmp_path_factory.mktemp("host")
+    with fake_bench.fake_host(folder) as environment:
+        yield folder, environment
 
 
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """The file that a held bench waits for."""
+def gate(monkeypatch: pytest.MonkeyPatch, host: tuple[Path, dict[str, str]]) -> Iterator[Path]:
+    """The file that a held run waits for."""
+    folder, environment = host
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     st.cache_resource.clear()
-    gate = tmp_path / "go on"
-    monkeypatch.setenv(COMMAND_VARIABLE, f"'{sys.executable}' '{FAKE}' --hold '{gate}'")
-    yield gate
-    the_desk().close()
+    (folder / "gate").unlink(missing_ok=True)
+    yield folder / "gate"
     st.cache_resource.clear()
 
 
@@ -65,8 +74,8 @@ def labelled(widgets: Iterable[Any], label: str) -> Any:
     return next(widget for widget in widgets if widget.label == label)
 
 
-def current_run() -> BenchRun:
-    run = the_desk().current()
+def current_run() -> GpuRun:
+    run = the_queue().latest()
     assert run is not None
     return run
 
@@ -84,7 +93,7 @@ def held() -> None:
 
 def test_a_run_starts_by_the_button_alone_and_its_results_are_shown_as_they_come(gate: Path) -> None:
     app = open_live(**{"from": "2048", "to": "4096"})
-    assert the_desk().current() is None
+    assert the_queue().latest() is None
     app.button(key="live_gpu.start").click().run()
     held()
     app.run()
@@ -136,56 +145,71 @@ def test_stop_keeps_what_was_measured(gate: Path) -> None:
     assert app.button(key="live_gpu.start")
 
 
-def test_a_second_viewer_sees_the_run_and_cannot_start_another(gate: Path) -> None:
-    early, first = open_live(), open_live()
+def test_two_viewers_share_no_state_and_the_second_one_waits(gate: Path) -> None:
+    first, second = open_live(), open_live()
     first.button(key="live_gpu.start").click().run()
     held()
     run = current_run()
-    assert "3 of 25" in html_of(open_live())
-    early.button(
-        key="live_gpu.start"
-    ).click().run()  # it was opened before the run, so it still has a Run button
-    assert translate("en", "live.run.busy") in html_of(early)
-    assert current_run() is run
+    assert "of 25" not in html_of(second.run())
+    second.button(key="live_gpu.start").click().run()
+    waiting = current_run()
+    assert waiting is not run
+    wait_until(lambda: waiting.place() == 1)
+    assert "Waiting: 1 before it on this GPU." in html_of(second.run())
+    assert run.state().outcome is Outcome.RUNNING
+    gate.touch()
+    wait_until(lambda: waiting.state().outcome is Outcome.FINISHED)
+    assert {result.run for result in waiting.state().results} == {waiting.name}
 
 
-def test_a_program_that_is_not_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, gate: Path) -> None:
-    monkeypatch.setenv(COMMAND_VARIABLE, "no-such-program")
-    app = open_live()
-    app.button(key="live_gpu.start").click().run()
-    assert not app.exception
-    assert "Could not start no-such-program" in html_of(app)
-
-
-@pytest.mark.parametrize(
-    ("program", "sentence"),
-    [
-        ("import sys; sys.exit('an illegal memory access')", "an illegal memory access"),
-        ("print('a stray line')", "was not a record and was passed over: a stray line"),
-        (
-            "import sys; from kernels.results import Unavailable, json_line;"
-            "print(json_line(Unavailable('gpu', 'torch finds no usable GPU.', 'Install a driver.')));"
-            "sys.exit(3)",
-            "Cannot measure here: torch finds no usable GPU. Install a driver.",
-        ),
-    ],
-)
-def test_a_run_that_fails_is_told_in_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, gate: Path, program: str, sentence: str
+def test_only_who_holds_the_presenters_key_may_start_a_run_which_others_see(
+    monkeypatch: pytest.MonkeyPatch, gate: Path
 ) -> None:
-    monkeypatch.setenv(COMMAND_VARIABLE, f"'{sys.executable}' -c \"{program}\"")
+    monkeypatch.setenv(PRESENTER_VARIABLE, "open sesame")
+    presenter, viewer = open_live(), open_live()
+    assert [button for button in viewer.button if button.key == "live_gpu.start"] == []
+    viewer.text_input(key="live_gpu.presenter").input("open").run()
+    assert "not the presenter&#x27;s key" in html_of(viewer)
+    presenter.text_input(key="live_gpu.presenter").input("open sesame").run()
+    presenter.button(key="live_gpu.start").click().run()
+    held()
+    assert "3 of 25" in html_of(viewer.run())
+    assert [button for button in viewer.button if button.key == "live_gpu.stop"] == []
+
+
+def test_a_host_that_is_not_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, gate: Path) -> None:
+    monkeypatch.setenv(CERTIFICATES_VARIABLE, str(gate.parent / "nowhere"))
     app = open_live()
     app.button(key="live_gpu.start").click().run()
-    wait_until(lambda: current_run().state().outcome is not Outcome.RUNNING)
+    wait_until(lambda: current_run().state().outcome is Outcome.LOST)
     app.run()
     assert not app.exception
-    assert sentence in html_of(app)
+    assert "The run was lost after 0 results" in html_of(app)
+
+
+def test_what_the_machine_of_the_host_lacks_is_told_in_a_sentence(gate: Path) -> None:
+    gate.write_text(fake_bench.LACKING_GPU)
+    app = open_live()
+    app.button(key="live_gpu.start").click().run()
+    wait_until(lambda: current_run().state().outcome is Outcome.UNAVAILABLE)
+    app.run()
+    assert "Cannot measure here: torch finds no usable GPU. Install a driver." in html_of(app)
+
+
+def test_a_crash_costs_its_own_points_and_the_page_names_them(gate: Path) -> None:
+    gate.write_text(fake_bench.BREAKING)
+    app = open_live(**{"from": "1024", "to": "2048"})
+    app.button(key="live_gpu.start").click().run()
+    wait_until(lambda: current_run().state().outcome is Outcome.FINISHED)
+    app.run()
+    assert "Finished: 10 results." in html_of(app)
+    assert "its process was ended by SIGABRT" in html_of(app)
 
 
 def test_without_a_gpu_a_sentence_stands_where_the_run_controls_would(
     monkeypatch: pytest.MonkeyPatch, gate: Path
 ) -> None:
-    monkeypatch.delenv(COMMAND_VARIABLE)
+    monkeypatch.delenv(HOST_VARIABLE)
     monkeypatch.setattr("pages.shared.live_gpu.gpu_here.find_gpu", lambda: None)
     app = open_live()
     assert [button.key for button in app.button if str(button.key).startswith("live_gpu.st")] == []

@@ -1,4 +1,4 @@
-"""The Live GPU page driven by AppTest on a machine with an NVIDIA GPU, with the true bench as its child."""
+"""The Live GPU page driven by AppTest on a machine with an NVIDIA GPU, with the true GPU host."""
 
 import sys
 import time
@@ -8,10 +8,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from kernels.gpu_run import GpuRun, Outcome
 from pages.shared.frame import ROOT
 from pages.shared.live_gpu.gpu_here import find_gpu
-from pages.shared.live_gpu.panel import the_desk
-from pages.shared.live_gpu.run import BenchRun, Outcome
+from pages.shared.live_gpu.run import the_queue
 
 pytestmark = [
     pytest.mark.gpu,
@@ -28,13 +28,12 @@ def page() -> Iterator[AppTest]:
     app.switch_page("pages/live_gpu.py").run()
     assert not app.exception
     yield app
-    the_desk().close()
     st.cache_resource.clear()
 
 
-def started(app: AppTest) -> BenchRun:
+def started(app: AppTest) -> GpuRun:
     app.button(key="live_gpu.start").click().run()
-    run = the_desk().current()
+    run = the_queue().latest()
     assert run is not None
     return run
 
@@ -48,7 +47,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 def test_a_run_on_this_gpu_ends_with_every_result_judged_and_timed(page: AppTest) -> None:
     run = started(page)
-    wait_until(lambda: run.state().outcome is not Outcome.RUNNING)
+    wait_until(lambda: run.state().ended)
     state = run.state()
     assert state.outcome is Outcome.FINISHED
     assert {result.shape.query_len for result in state.results} == {1024, 2048}
@@ -69,9 +68,9 @@ def test_stop_ends_a_run_on_this_gpu_and_the_next_one_starts(page: AppTest) -> N
     wait_until(lambda: run.state().progress is not None)
     page.run()
     page.button(key="live_gpu.stop").click().run()
-    wait_until(lambda: run.state().outcome is not Outcome.RUNNING)
+    wait_until(lambda: run.state().ended)
     assert run.state().outcome is Outcome.STOPPED
     page.run()
     again = started(page)
     wait_until(lambda: bool(again.state().results))
-    assert again.state().outcome is not Outcome.CRASHED
+    assert again.state().outcome is not Outcome.LOST

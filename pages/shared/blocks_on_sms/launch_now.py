@@ -17,7 +17,7 @@ from pages.shared.blocks_on_sms.recorded_words import launch_words
 from pages.shared.blocks_on_sms.recordings import Kept, made_here
 from pages.shared.blocks_on_sms.settings import Settings
 from pages.shared.frame import ROOT, Page
-from pages.shared.live_gpu.panel import is_running, the_desk
+from pages.shared.live_gpu.run import the_queue
 from simulator.launch import Order
 
 COMMAND = (sys.executable, "-m", "kernels.recorder")
@@ -52,7 +52,7 @@ def make_launches(settings: Settings) -> Complaint | None:
     if not _lock().acquire(blocking=False):
         return Complaint("sms.now.another", {})
     try:
-        if is_running(the_desk()):
+        if the_queue().is_busy():
             return Complaint("sms.now.measuring", {})
         with TemporaryDirectory() as scratch:
             reason = _made_in(Path(scratch) / "now.json", settings)

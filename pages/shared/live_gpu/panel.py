@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import re
-import shlex
 from html import escape
 
 import streamlit as st
 
+from kernels.gpu_run import GpuRun, Outcome, RunState
 from kernels.results import OFFERED
 from pages.shared.frame import Page
+from pages.shared.live_gpu.estimate import estimate_text
 from pages.shared.live_gpu.problems import arguments
-from pages.shared.live_gpu.run import BenchDesk, BenchRun, Outcome, RunState, bench_command
+from pages.shared.live_gpu.run import BenchDesk
 from pages.shared.live_gpu.settings import Settings
 from viz.speed import format_length
 
 POLL_S = 1.0
 POLLED = "live_gpu.polled"  # in the session: whether a run was going when the page was drawn
+KEY = "live_gpu.presenter"
 REFUSED = "live_gpu.refused"  # in the session: why Run did nothing, to be said once
 CURRENT = re.compile(  # as the bench says it
     r"(.+?) (forward|backward|both|decode) \d+ x (\d+) d\d+.*?(?:, round (\d+) of (\d+))?"
 )
 
 
-@st.cache_resource
-def the_desk() -> BenchDesk:
-    """The one desk of this server, for all its viewers."""
-    return BenchDesk()
-
-
 def is_running(desk: BenchDesk) -> bool:
-    """Whether a run is going."""
+    """Whether a run of this desk is waiting or going."""
     run = desk.current()
-    return run is not None and run.state().outcome is Outcome.RUNNING
+    return run is not None and not run.state().ended
 
 
 def poll_interval_s(desk: BenchDesk) -> float | None:
@@ -49,7 +45,9 @@ def draw_run(page: Page, settings: Settings, desk: BenchDesk) -> None:
         st.rerun()  # a run has begun or ended: the whole page is drawn once, to begin polling or to rest
     with st.container(horizontal=True, vertical_alignment="center", key="fa-live-bar"):
         st.html(_status(page, run))
-        if run is not None and going:
+        if not desk.may_start:
+            _ask_for_key(page, desk)
+        elif run is not None and going:
             st.button(page.text("live.run.stop"), key="live_gpu.stop", on_click=run.stop, type="primary")
         else:
             label, asked = page.text("live.run.start"), (page, settings, desk)
@@ -57,25 +55,39 @@ def draw_run(page: Page, settings: Settings, desk: BenchDesk) -> None:
     refused = st.session_state.pop(REFUSED, "")
     if refused:
         st.html(f'<p class="fa-complaint" role="alert">{escape(refused)}</p>')
+    if not going:
+        st.html(f'<p class="fa-note">{escape(estimate_text(settings, page.text))}</p>')
     st.html(f'<p class="fa-note">{escape(page.text("live.run.note"))}</p>')
 
 
 def start_run(page: Page, settings: Settings, desk: BenchDesk) -> None:
     """Starts a run, or keeps the sentence that says why not."""
-    command = bench_command(arguments(settings))
-    try:
-        if not desk.start(command, settings):
-            st.session_state[REFUSED] = page.text("live.run.busy")
-    except OSError as error:
-        reason = page.text("live.run.no_program", command=shlex.join(command), reason=error.strerror)
-        st.session_state[REFUSED] = reason
+    if not desk.start(arguments(settings), settings):
+        st.session_state[REFUSED] = page.text("live.run.busy")
 
 
-def _status(page: Page, run: BenchRun | None) -> str:
+def _ask_for_key(page: Page, desk: BenchDesk) -> None:
+    """The field in which the presenter shows the key."""
+    st.text_input(
+        page.text("live.presenter.key"),
+        type="password",
+        key=KEY,
+        on_change=_take_key,
+        args=(page, desk),
+        help=page.text("live.presenter.why"),
+    )
+
+
+def _take_key(page: Page, desk: BenchDesk) -> None:
+    if not desk.show_key(st.session_state[KEY]):
+        st.session_state[REFUSED] = page.text("live.presenter.wrong")
+
+
+def _status(page: Page, run: GpuRun | None) -> str:
     if run is None:
         return f'<p class="fa-run">{escape(page.text("live.run.ready"))}</p>'
     state = run.state()
-    sentences = _sentences(page, state)
+    sentences = _sentences(page, state, run.place() if state.outcome is Outcome.WAITING else 0)
     bar = _progress_bar(state) if state.outcome is Outcome.RUNNING else ""
     words = "".join(f"<p>{sentence}</p>" for sentence in sentences)
     return f'<div class="fa-run" role="status" data-outcome="{state.outcome.value}">{bar}{words}</div>'
@@ -86,11 +98,15 @@ def _progress_bar(state: RunState) -> str:
     return f'<progress class="fa-progress" value="{done}" max="{max(total, 1)}"></progress>'
 
 
-def _sentences(page: Page, state: RunState) -> list[str]:
+def _sentences(page: Page, state: RunState, place: int) -> list[str]:
     done = len(state.results)
     total = state.progress.total if state.progress else done
     match state.outcome:
-        case Outcome.RUNNING if state.progress is None:
+        case Outcome.WAITING if place:
+            said = [escape(page.text("live.run.waiting", count=place))]
+        case Outcome.WAITING:
+            said = [escape(page.text("live.run.starting"))]
+        case Outcome.RUNNING if state.progress is None or not state.progress.current:
             said = [escape(page.text("live.run.starting"))]
         case Outcome.RUNNING:
             current = _current(page, state.progress.current if state.progress else "")
@@ -100,13 +116,10 @@ def _sentences(page: Page, state: RunState) -> list[str]:
         case Outcome.UNAVAILABLE if state.unavailable is not None:
             reason, remedy = state.unavailable.reason, state.unavailable.remedy
             said = [escape(page.text("live.run.unavailable", reason=reason, remedy=remedy))]
-        case Outcome.CRASHED:
-            said = [escape(page.text("live.run.crashed", done=done, status=state.status))]
-            said += [f"<code>{escape(state.errors)}</code>"] if state.errors else []
+        case Outcome.LOST:
+            said = [escape(page.text("live.run.lost", done=done, reason=state.lost))]
         case _:
             said = [escape(page.text(f"live.run.{state.outcome.value}", done=done, total=total))]
-    if state.garbage:
-        said.append(escape(page.text("live.run.garbage", line=state.garbage)))
     return said
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernels.gpu_run import GpuRun
 from kernels.results import BenchResult, Environment
 from pages.shared.live_gpu.problems import select
 from pages.shared.live_gpu.recordings import recording_for
-from pages.shared.live_gpu.run import BenchRun, Outcome
 from pages.shared.live_gpu.settings import Settings, looked_at_like, same_run
 
 
@@ -23,11 +23,11 @@ class Shown:
     running: bool
 
 
-def choose_source(run: BenchRun | None, settings: Settings) -> Shown:
+def choose_source(run: GpuRun | None, settings: Settings) -> Shown:
     """The run that is going or that left results; else the recording, filtered by the settings."""
     if run is not None:
         state = run.state()
-        running = state.outcome is Outcome.RUNNING
+        running = not state.ended
         if running or state.results:
             asked = looked_at_like(run.asked, settings)
             stale = not same_run(run.asked, settings)
