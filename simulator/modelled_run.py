@@ -46,6 +46,9 @@ class ModelError:
     busy_difference: float  # of busy fractions; 0.01 is a point
 
 
+CLAIM = ModelError(makespan_fraction=0.03, busy_difference=0.02)  # how near a launch's own paces should come
+
+
 def model_run(
     kernel: Kernel,
     shape: AttentionShape,
@@ -92,6 +95,14 @@ def error_of(model: Schedule, measured: Schedule) -> ModelError:
     """What a model missed, with its sign."""
     return ModelError(
         makespan_s(model) / makespan_s(measured) - 1, busy_fraction(model) - busy_fraction(measured)
+    )
+
+
+def is_beyond_claim(error: ModelError) -> bool:
+    """Whether a model at a launch's own paces misses it by more than `CLAIM`."""
+    return (
+        abs(error.makespan_fraction) > CLAIM.makespan_fraction
+        or abs(error.busy_difference) > CLAIM.busy_difference
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator.schedule import Schedule, assign_to_slots, slot_count
 
-_DONE = 1e-9  # of a block's load: what rounding may leave
+_DONE = 1e-9  # of a mean load: what rounding may leave of any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ def assign_at_pace(
     sms = [_Sm() for _ in range(sm_count)]
     ends: list[tuple[float, int, int]] = []  # when, which SM, and its version: an older one is out of date
     slot_of, start = np.zeros(len(loads), dtype=np.int64), np.zeros(len(loads))
-    end, rest = np.zeros(len(loads)), _DONE * loads
+    end, rest = np.zeros(len(loads)), _DONE * float(loads.mean())
     waiting = iter(order.tolist())
     block = next(waiting, None)
     while block is not None or ends:
@@ -138,9 +138,9 @@ class _Sm:
         mine = rates[len(self.residents) - 1]
         return self.time + min(max(r[0], 0.0) / rate for r, rate in zip(self.residents, mine, strict=True))
 
-    def leave(self, rest: np.ndarray) -> list[list]:
-        gone = [r for r in self.residents if r[0] <= rest[r[1]]]
-        self.residents = [r for r in self.residents if r[0] > rest[r[1]]]
+    def leave(self, rest: float) -> list[list]:
+        gone = [r for r in self.residents if r[0] <= rest]
+        self.residents = [r for r in self.residents if r[0] > rest]
         return gone
 
 

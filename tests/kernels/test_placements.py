@@ -3,7 +3,7 @@ import pytest
 
 from kernels.placements import RECORDED, placements_of, program_blocks, read_launches
 from simulator.launch import Order
-from simulator.modelled_run import RecordedRun, error_of, refit_run
+from simulator.modelled_run import RecordedRun, error_of, is_beyond_claim, refit_run
 from simulator.schedule import makespan_s, tail_of
 
 RECORDINGS = [read_launches(path) for path in sorted(RECORDED.glob("h200_*.json"))]
@@ -71,19 +71,52 @@ def test_every_block_ran_once_and_none_overlaps_another_in_its_slot(recorded_on,
         assert np.all((start_ns[by_slot][1:] >= end_ns[by_slot][:-1])[same_slot])
 
 
-def test_clocks_that_could_be_told_apart_show_eight_gpcs_of_16_or_18_sms():
-    """An H200 has six GPCs of 16 SMs and two of 18; one recording of four leaves the grouping out."""
-    known = [recorded_on.gpc_of_sm for recorded_on, _ in RECORDINGS if recorded_on.gpc_of_sm]
-    assert len(known) == 3
-    for gpc_of_sm in known:
-        assert sorted(np.bincount(gpc_of_sm).tolist()) == [16] * 6 + [18] * 2
+def test_clocks_tell_eight_gpcs_of_at_most_nine_pairs_of_sms():
+    """Two cards: one has six GPCs of 16 SMs and two of 18, the other 12, three of 16 and four of 18."""
+    assert all(recorded_on.gpc_of_sm for recorded_on, _ in RECORDINGS)
+    for recorded_on, _ in RECORDINGS:
+        sizes = np.bincount(recorded_on.gpc_of_sm)
+        assert (len(sizes), sizes.sum()) == (8, recorded_on.sm_count)
+        assert not (sizes % 2).any()
+        assert sizes.max() == 18
+
+
+def test_the_clocks_of_one_session_tell_the_same_gpcs_each_time():
+    sessions: dict[str, set[tuple[int, ...]]] = {}
+    for recorded_on, _ in RECORDINGS:
+        sessions.setdefault(recorded_on.commit, set()).add(recorded_on.gpc_of_sm)
+    assert {len(groupings) for groupings in sessions.values()} == {1}
+
+
+# The model takes differences between SMs for chance; where bandwidth decides, some SMs draw more each time.
+UNEQUAL_BANDWIDTH = {
+    "flash_decoding_d128_full_32x65536_8kv_64splits_natural",
+    "flash_decoding_d128_full_32x65536_16splits_natural",
+    "flash_decoding_d128_full_32x65536_64splits_natural",
+}
+# The pace of a block alone rests on the few that were, at the very end, and differs from run to run.
+FEW_ALONE = {"v2_query_gradients_d64_causal_128x1024_longest_first"}
 
 
 @every_launch
 def test_greedy_dispatch_at_a_launch_s_own_paces_meets_it(recorded_on, launch):
-    """Makespan within 3 % and busy fraction within 2 points, also where blocks share an SM."""
+    """Makespan within 3 % and busy fraction within 2 points, also where blocks share an SM; but for those
+    that are named above, which the page says are missed.
+    """
     placement = placements_of(launch, recorded_on)[0]
     recorded = RecordedRun(placement.launch, placement.blocks, placement.schedule)
     error = error_of(refit_run(recorded, np.random.default_rng(0))[1], placement.schedule)
-    assert abs(error.makespan_fraction) <= 0.03
-    assert abs(error.busy_difference) <= 0.02
+    assert is_beyond_claim(error) == (launch.facts.name in UNEQUAL_BANDWIDTH | FEW_ALONE), error
+
+
+@pytest.mark.parametrize("name", sorted(UNEQUAL_BANDWIDTH))
+def test_where_bandwidth_decides_the_same_sms_get_more_blocks_each_time(name):
+    """Were it chance, the blocks that an SM got in one run would say nothing of the next: over 132 SMs the
+    correlation would be within 0.26, three standard deviations.
+    """
+    by_run = [
+        np.bincount(run.schedule.slot % run.schedule.sm_count, minlength=run.schedule.sm_count)
+        for run in runs_of(name)
+    ]
+    for other in by_run[1:]:
+        assert np.corrcoef(by_run[0], other)[0, 1] > 0.26

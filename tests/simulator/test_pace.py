@@ -108,3 +108,11 @@ def test_a_state_that_never_came_up_has_a_pace_too():
     assert makespan_s(assign_at_pace(np.full(3, 10.0), pace, np.arange(3), sm_count=1, slots_per_sm=3)) == (
         pytest.approx(1e-5)
     )
+
+
+def test_a_block_with_next_to_no_load_ends_even_late_in_a_run():
+    """A remainder that no step of the clock could work off kept the dispatch going for ever."""
+    loads = np.array([1e6, 1e6, *[1e-9] * 3, 1e6])
+    schedule = assign_at_pace(loads, PACE, np.arange(len(loads)), sm_count=1, slots_per_sm=3)
+    assert np.all(schedule.end_s >= schedule.start_s)
+    assert schedule.end_s.max() > 3e6 / sum(THREE)

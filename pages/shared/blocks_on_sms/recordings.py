@@ -164,5 +164,6 @@ def _kind(kept: Kept) -> _Kind:
     return facts.kernel, facts.head_dim, facts.causal, facts.length, sharing, facts.config
 
 
-def _sort_key(kept: Kept) -> tuple[_Kind, int]:
-    return _kind(kept), kept.launch.sm.shape[1]
+def _sort_key(kept: Kept) -> tuple[int, _Kind, int]:
+    kind = _kind(kept)
+    return list(Kernel).index(Kernel(kind[0])), kind, kept.launch.sm.shape[1]
