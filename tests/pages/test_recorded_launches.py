@@ -13,6 +13,7 @@ from kernels.counted import total_of
 from kernels.recording_plan import DECODES
 from pages.shared.blocks_on_sms import recordings
 from pages.shared.blocks_on_sms.cards import measured_cards
+from pages.shared.blocks_on_sms.comparison import measured_comparison
 from pages.shared.blocks_on_sms.order_bytes import order_bytes_card
 from pages.shared.blocks_on_sms.panels import measured_timeline
 from pages.shared.blocks_on_sms.recorded_words import launch_words, measured_notice, sibling_words
@@ -33,7 +34,7 @@ from pages.shared.catalogue import LANGUAGES, translate
 from pages.shared.frame import ROOT
 from pages.shared.tile_movement.counted import recorded_walks
 from simulator.launch import BY_COLUMN, Kernel, Order
-from simulator.modelled_run import error_of
+from simulator.modelled_run import error_of, is_beyond_claim
 from tests.pages.fake_placements import HEADS, SMS, write_fakes
 from viz.units import format_traffic
 
@@ -152,6 +153,17 @@ def test_a_card_of_a_shipped_launch_says_what_noting_cost():
     ]
     more = f"{100 * (facts.noting_ms / facts.plain_ms - 1):+.1f} %".replace("-", "−")
     assert more in card.lines[-1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_launches_that_the_model_misses_are_told(language):
+    page, told = page_in(language), {}
+    for problem in (*problems_of(Kernel.FLASH_DECODING), *problems_of(Kernel.V2_QUERY_GRADIENTS)):
+        placements = shown_placements(problem, Order.REVERSED, 1)
+        error = error_of(refitted(problem, own_order(problem), 1)[1], placements[0].schedule)
+        told[problem] = len(measured_comparison(page, problem, placements).lines) == 3
+        assert told[problem] == is_beyond_claim(error), problem
+    assert sum(told.values()) == 4
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 
 import numpy as np
 
 from kernels.placements import RecordedPlacement
+from kernels.recording_plan import DECODES
 from pages.shared.blocks_on_sms.recorded_words import fit_words
 from pages.shared.blocks_on_sms.recordings import refitted
 from pages.shared.frame import Page
 from simulator.gpu import GpuSpec
-from simulator.modelled_run import ModelledRun
+from simulator.modelled_run import CLAIM, ModelledRun, error_of, is_beyond_claim
 from simulator.schedule import Schedule, busy_fraction, makespan_s, tail_of, waves
 from viz.timeline.lanes import Comparison, Table
 from viz.units import format_percent, format_seconds
@@ -44,7 +45,11 @@ def measured_comparison(page: Page, problem: str, placements: Sequence[RecordedP
         title=page.text("sms.card.against"),
         provenance=page.text("sms.provenance.both"),
         tables=tuple(_against_table(page, problem, placement) for placement in placements),
-        lines=(_first_blocks_words(page, placements[0]), page.text("sms.card.placement")),
+        lines=(
+            *_missed_words(page, problem, placements),
+            _first_blocks_words(page, placements[0]),
+            page.text("sms.card.placement"),
+        ),
     )
 
 
@@ -81,6 +86,22 @@ def _against_row(
         format_seconds(of(measured)),
         signed_percent(of(model) / of(measured) - 1) if of(measured) > 0 else "–",
     )
+
+
+def _missed_words(page: Page, problem: str, placements: Sequence[RecordedPlacement]) -> Iterator[str]:
+    """Of each launch that the model misses by more than it claims: that it does, and why."""
+    for placement in placements:
+        _, model = refitted(problem, placement.order, placement.launch_number)
+        if is_beyond_claim(error_of(model, placement.schedule)):
+            blocks = np.bincount(placement.schedule.slot % placement.schedule.sm_count)
+            yield page.text(
+                f"sms.missed.{'bandwidth' if placement.launch.kernel in DECODES else 'tail'}",
+                order=page.text(f"sms.order.{placement.order}"),
+                makespan=f"{100 * CLAIM.makespan_fraction:.0f} %",
+                busy=f"{100 * CLAIM.busy_difference:.0f}",
+                fewest=int(blocks.min()),
+                most=int(blocks.max()),
+            )
 
 
 def _first_blocks_words(page: Page, placement: RecordedPlacement) -> str:
