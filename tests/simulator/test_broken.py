@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -23,7 +24,7 @@ from simulator.broken import BROKEN_AT, LN_2, rescale_of, without
 from simulator.reference import attention_gradients
 from simulator.trace import Removed, StepKind, Tensor, Trace
 
-WALKS = {
+WALKS: dict[str, Callable[[AttentionShape, TileShape], Trace]] = {
     "standard": trace_standard,
     "flash_v1": trace_flash_v1,
     "flash_v2": trace_flash_v2,

@@ -11,7 +11,7 @@ from typing import Any
 from kernels.refusal import out_of_shared_memory_text
 from simulator.broken import BROKEN_AT
 from simulator.gpu import GpuSpec
-from simulator.trace import Removed, Tensor, Trace
+from simulator.trace import Removed, StepKind, Tensor, Trace
 from viz.player.breaking import RowErrors
 from viz.player.numbers import Numbers, is_replayable
 from viz.player.scene import Walk
@@ -34,10 +34,17 @@ def broken_payload(say: Callable[..., str], walk: Walk, gpu: GpuSpec) -> dict[st
         "title": say(f"break.{removed}.title"),
         "why": say(why_key(trace, removed)),
         "here": say("break.here", part=say(f"break.{removed}.part")),
-        "kinds": [int(kind) for kind in BROKEN_AT[trace.algorithm.name][removed]],
+        "kinds": [int(kind) for kind in _shown_at(trace, removed)],
         "quoted": "",
         "found": found_payload(say, walk),
     }
+
+
+def _shown_at(trace: Trace, removed: Removed) -> tuple[StepKind, ...]:
+    """The steps that do without, with the one that multiplies O by the factor which an earlier step gave."""
+    kinds = BROKEN_AT[trace.algorithm.name][removed]
+    scales_o = StepKind.SOFTMAX in kinds and removed in (Removed.RESCALE, Removed.MERGE)
+    return (*kinds, StepKind.VALUES) if scales_o else kinds
 
 
 def found_payload(say: Callable[..., str], walk: Walk) -> dict[str, Any] | None:
