@@ -10,6 +10,7 @@ from pages.shared.frame import ROOT, Page, open_page, remember_address
 from pages.shared.live_gpu.cards import card_head, how_it_was_measured, provenance_chip
 from pages.shared.live_gpu.gpu_card import gpu_card, how_to_get_a_gpu
 from pages.shared.live_gpu.gpu_here import GpuHere, find_gpu
+from pages.shared.live_gpu.on_cpu import draw_check
 from pages.shared.live_gpu.panel import draw_run, poll_interval_s
 from pages.shared.live_gpu.race import draw_race
 from pages.shared.live_gpu.run import host_is_elsewhere, the_desk
@@ -54,6 +55,7 @@ def draw_measurements(page: Page) -> None:
                 draw_run(page, settings, desk)
             else:
                 st.html(how_to_get_a_gpu(page.text))
+                draw_check(page, settings)
         draw_results(page, shown)
 
 
