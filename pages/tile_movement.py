@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.cached import DECODING, WALKS
 from pages.shared.components import mount
@@ -45,17 +44,16 @@ REPORTED = {
 def draw_page() -> None:
     page = open_page(NAME)
     page.title("tiles.title", "tiles.lead")
-    beside_title = st.container(key="fa-take")
     _draw_walks(page)
-    _draw_rest(page, beside_title)
+    _draw_rest(page)
 
 
 @st.fragment
 def _draw_walks(page: Page) -> None:
-    """The player and what changes it, and nothing else: a reader waits for the walk, which is sent first."""
+    """The player, sent first since a reader waits for it, and all that follows its settings or its place."""
     controls = open_controls(page, TileSettings, resolve=resolve)
     data = _data_of_player(page, controls.settings)
-    strip, told = st.container(gap="xsmall"), st.container()
+    beside_title, strip, told = st.container(key="fa-take"), st.container(gap="xsmall"), st.container()
     callbacks = {f"on_{name}_change": partial(_remember, name, field) for name, field in REPORTED.items()}
     mount(player.ASSET, data, key=PLAYER, **callbacks)
     with strip:
@@ -64,15 +62,15 @@ def _draw_walks(page: Page) -> None:
         draw_told(page, controls.settings)
         tell_break(page, controls.settings)
         tell_guess(page, controls.settings)
+    with beside_title:
+        draw_take_along(page, controls.settings, walks_of_settings(controls.settings))
 
 
 @st.fragment
-def _draw_rest(page: Page, beside_title: DeltaGenerator) -> None:
-    """What can wait: drawn anew when the player says that it shows other walks."""
+def _draw_rest(page: Page) -> None:
+    """The numbers of the walks, which can wait: drawn anew when the player says that it shows others."""
     settings = held_settings(page.name)
     walks = walks_of_settings(settings)
-    with beside_title:
-        draw_take_along(page, settings, walks)
     draw_answers(page)
     deliver_numbers(page, walks, player_key(settings))
 
