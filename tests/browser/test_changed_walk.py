@@ -18,10 +18,11 @@ def test_what_is_told_of_a_walk_follows_its_change(page: Page) -> None:
     field.fill("130")
     field.press("Enter")
     trace = trace_flash_v1(AttentionShape(query_len=130, key_len=130, head_dim=64), TileShape(64, 64))
-    expect(player).to_contain_text(f"{traffic_of(trace).moved_bytes:,} B")
+    expect(player).to_contain_text(f"{traffic_of(trace).moved_bytes:,} B", timeout=READY_LIMIT_MS)
     numbers = numbers_of(trace)
     assert numbers is not None
-    expect(player).to_contain_text(difference_text(numbers))  # replayed on the server, and sent afterwards
+    told = difference_text(numbers)  # replayed on the server, and sent afterwards
+    expect(player).to_contain_text(told, timeout=READY_LIMIT_MS)
     wait_ready(page)
     page.locator(".st-key-fa-take button").first.click()
     link = page.locator('[data-testid="stPopoverBody"] code')
@@ -31,7 +32,7 @@ def test_what_is_told_of_a_walk_follows_its_change(page: Page) -> None:
     page.wait_for_url("**step=1**")
     wait_ready(page)
     page.locator(".st-key-fa-take button").first.click()
-    expect(link).to_contain_text("step=1")
+    expect(link).to_contain_text("step=1", timeout=READY_LIMIT_MS)
 
 
 def test_the_menu_is_not_drawn_anew_for_a_changed_walk(page: Page) -> None:
