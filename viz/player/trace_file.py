@@ -44,6 +44,7 @@ def traces_json(traces: Sequence[Trace], gpu: GpuSpec) -> str:
     walks = [
         {
             "algorithm": trace.algorithm.name,
+            "removed": trace.algorithm.removed,
             "shape": asdict(trace.shape),
             "tile": asdict(trace.tile),
             "steps": _columns_of(trace, gpu),
@@ -61,15 +62,21 @@ def traces_csv(traces: Sequence[Trace], gpu: GpuSpec) -> str:
     for line in _provenance(traces, gpu):
         file.write(f"# {line}\n")
     for trace in traces:
-        file.write(f"# {trace.algorithm.name}: {trace.shape}, {trace.tile}\n")
+        file.write(f"# {_name_of(trace)}: {trace.shape}, {trace.tile}\n")
     for name, unit in COLUMNS.items():
         file.write(f"# {name}: {unit}\n")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("walk", *COLUMNS))
     for trace in traces:
         columns = _columns_of(trace, gpu)
-        writer.writerows(zip([trace.algorithm.name] * len(trace), *columns.values(), strict=True))
+        writer.writerows(zip([_name_of(trace)] * len(trace), *columns.values(), strict=True))
     return file.getvalue()
+
+
+def _name_of(trace: Trace) -> str:
+    """The algorithm, and what is left out of it."""
+    algorithm = trace.algorithm
+    return algorithm.name if algorithm.removed is None else f"{algorithm.name} without {algorithm.removed}"
 
 
 def _provenance(traces: Sequence[Trace], gpu: GpuSpec) -> list[str]:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2, trace_standard
+from simulator.broken import without
 from simulator.gpu import gpu_named
 from simulator.step_time import step_times_fs
-from simulator.trace import StepKind, Tensor, Trace
+from simulator.trace import Removed, StepKind, Tensor, Trace
 from viz.player.trace_file import traces_csv, traces_json
 
 GPU = gpu_named("a100-80")
@@ -63,3 +64,12 @@ def test_every_column_has_a_unit_and_both_files_tell_exact_from_modelled_and_sim
 def test_only_standard_attention_is_simplified() -> None:
     told = json.loads(traces_json(TRACES[1:], GPU))
     assert not any("simplified" in sentence for sentence in told["provenance"])
+
+
+def test_a_walk_that_goes_without_something_is_told_from_the_whole_one_beside_it() -> None:
+    whole = TRACES[-1]
+    pair = [without(whole, Removed.RESCALE), whole]
+    walks = json.loads(traces_json(pair, GPU))["walks"]
+    assert [walk["removed"] for walk in walks] == ["rescale", None]
+    names = {row["walk"] for row in rows_in(traces_csv(pair, GPU))}
+    assert names == {"flash_v2 without rescale", "flash_v2"}
