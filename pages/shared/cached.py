@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -66,9 +67,14 @@ def cached_walk(
     return walk_of(trace, replayed=False, largest_score=largest_score)
 
 
+def replay_of(walk: Walk) -> Future[Numbers | None]:
+    """The numbers of a walk, whose replay this begins: it takes seconds at most, beside whatever runs."""
+    return _cached_replay(*_problem_of(walk))
+
+
 def with_numbers(walk: Walk) -> Walk:
-    """The walk with the numbers of its replay, which takes its time the first time."""
-    return replace(walk, numbers=_cached_numbers(*_problem_of(walk)))
+    """The walk with the numbers of its replay, which is waited for."""
+    return replace(walk, numbers=replay_of(walk).result())
 
 
 def memory_of(walk: Walk) -> MemoryAt | None:
@@ -92,9 +98,15 @@ def _problem_of(walk: Walk) -> Problem:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _cached_numbers(*problem: Any) -> Numbers | None:
+def _cached_replay(*problem: Any) -> Future[Numbers | None]:
     *traced, largest_score = problem
-    return numbers_of(cached_trace(*traced), largest_score)
+    return _replayer().submit(numbers_of, cached_trace(*traced), largest_score)
+
+
+@st.cache_resource(show_spinner=False)
+def _replayer() -> ThreadPoolExecutor:
+    """One thread for all sessions: two would only share Python's lock."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="replay")
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -1,17 +1,31 @@
 // Between a player and its host: a question comes as an event of the window, an answer leaves as one; where the player
-// shows walks other than those whose numbers came, it asks for theirs.
+// shows walks other than those it follows, it says so, and what is not there yet it asks for again.
 // A mount of its own, since a host that answers inside it need not touch the player.
+const ASK_AGAIN_MS = 300;
+
 export function render(root, data, report) {
   if (!root.firstChild) root.append(document.createElement("span")); // a root that stays empty reads as not ready
   root.report = report;
-  root.numbersOf = data.numbers?.key;
+  root.follows = data.follows;
   if (!root.listens) {
     if (data.asks) listen(root, "fa-ask", (question) => root.report("question", question));
-    if (data.numbers) listen(root, "fa-shown", (key) => key !== root.numbersOf && root.report("shown", key));
+    if (data.follows) listen(root, "fa-shown", (key) => key !== root.follows && root.report("shown", key));
     root.listens = true;
   }
+  root.awaits = data.awaits;
+  if (data.awaits) askAgain(root);
   if (data.numbers) deliver(data);
   if (data.answer) window.dispatchEvent(new CustomEvent("fa-answer", { detail: data.answer }));
+}
+
+/** Until something else than `awaits` comes. Each report differs, or it would be none. */
+function askAgain(root) {
+  if (root.asking) return;
+  root.asking = setInterval(() => {
+    if (root.awaits && root.isConnected) return root.report("awaited", Date.now());
+    clearInterval(root.asking);
+    root.asking = null;
+  }, ASK_AGAIN_MS);
 }
 
 function listen(root, name, hear) {

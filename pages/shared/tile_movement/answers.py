@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import wait
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from pages.shared.cached import memory_of, with_numbers
+from pages.shared.cached import memory_of, replay_of, with_numbers
 from pages.shared.components import mount
 from pages.shared.controls import held_settings
 from pages.shared.frame import Page
@@ -20,6 +21,7 @@ from viz import courier
 from viz.player.scene import Walk, difference_text
 
 COURIER = "tile-courier"
+PATIENCE_S = 0.1  # a replay that is shorter is delivered at once
 
 
 @st.fragment
@@ -32,11 +34,25 @@ def draw_answers(page: Page) -> None:
 
 
 def deliver_numbers(page: Page, walks: Sequence[Walk], key: str) -> None:
-    """Replays the walks that the player of `key` shows by now, and sends it what the replay found."""
+    """Has the walks replayed that the player of `key` shows by now, and sends it what the replay found."""
+    # Where the player tells of other walks, their numbers are due, with all else of the fragment around.
+    mount(courier.ASSET, {"follows": key}, key="tile-follower", on_shown_change=lambda: None)
+    _deliver_when_ready(page, walks, key)
+
+
+@st.fragment
+def _deliver_when_ready(page: Page, walks: Sequence[Walk], key: str) -> None:
+    """A long replay is asked for again and again by the courier: nothing on the page waits for it."""
+    _, waiting = wait([replay_of(walk) for walk in walks], timeout=PATIENCE_S)
+    data = {"awaits": True} if waiting else _numbers_payload(page, walks, key)
+    mount(courier.ASSET, data, key="tile-numbers", on_awaited_change=lambda: None)
+
+
+def _numbers_payload(page: Page, walks: Sequence[Walk], key: str) -> dict[str, Any]:
     replayed = [with_numbers(walk) for walk in walks]
     numbers = [walk.numbers for walk in replayed]
     rows = [np.empty(0, np.float32) if found is None else found.rows.ravel() for found in numbers]
-    data = {
+    return {
         "numbers": {
             "key": key,
             "lengths": [len(each) for each in rows],
@@ -45,8 +61,6 @@ def deliver_numbers(page: Page, walks: Sequence[Walk], key: str) -> None:
         },
         "rows": np.concatenate(rows).tobytes(),
     }
-    # Where the player tells of other walks, their numbers are due, with all else of the fragment around.
-    mount(courier.ASSET, data, key="tile-numbers", on_shown_change=lambda: None)
 
 
 def _answer(page: Page, walks: Sequence[Walk], asked: dict[str, Any]) -> dict[str, Any] | None:
