@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 _SCORE_BYTES = 1 << 30  # scores of this many bytes at a time, so that 16k x 16k fits beside everything else
+_FEW_KEYS = 256  # more give a library work enough without cutting sums up
 _LARGEST_WEIGHT = 256.0  # of a row in float8, which ends at 448
 
 
@@ -30,8 +31,9 @@ def plain_attention(
     """The same in the dtype of q throughout: scores and weights are rounded to it, as unfused
     attention does. Of float8 only the inputs and the weights are, and the output is float16.
 
-    In float32 a score is summed product after product, as it is without tensor cores. A library may sum it in
-    pieces, and with few keys cuBLAS does: its scores are closer then, by the square root of how many pieces.
+    In float32 a score over few keys is summed product after product, as it is without tensor cores. A library
+    may sum it in pieces, and with few keys cuBLAS does: its scores are closer then, by the square root of how
+    many pieces.
     """
     if q.dtype == torch.float8_e4m3fn:
         out, lse = _attention(
@@ -91,7 +93,8 @@ def _attention(
         keys, values = k[b, kv_head].to(dtype), v[b, kv_head].to(dtype)
         hidden = _hidden(q, k, rows, window) if causal else None
         queries = q[b, h, rows].to(dtype)
-        products = _summed_in_order(queries, keys) if dtype == torch.float32 else queries @ keys.T
+        in_order = dtype == torch.float32 and keys.shape[0] <= _FEW_KEYS
+        products = _summed_in_order(queries, keys) if in_order else queries @ keys.T
         attended = _attend(products * scale_of(q, scale), values, hidden, weights_in)
         out[b, h, rows], lse[b, h, rows] = attended
     return out, lse

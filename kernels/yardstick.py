@@ -122,6 +122,6 @@ def _rms_of_seen(lse: Tensor) -> float:
 
 
 def _rms(tensor: Tensor) -> float:
-    """Head by head: of 17 GB of V there is no room for a copy in float64."""
-    squares = sum(torch.linalg.vector_norm(part.double()).item() ** 2 for batch in tensor for part in batch)
-    return sqrt(squares / tensor.numel())
+    """Batch by batch: of 17 GB of V there is no room for a copy in float64."""
+    squares = torch.stack([torch.linalg.vector_norm(batch.double()) ** 2 for batch in tensor])
+    return sqrt(squares.sum().item() / tensor.numel())
