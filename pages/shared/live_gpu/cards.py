@@ -85,9 +85,15 @@ def how_it_was_measured(shown: Shown, text: Text) -> str:
 
 
 def _correct_rule(settings: Settings, text: Text) -> str:
-    """The yardstick in full; gradients are allowed the rounding of the saved output too."""
-    gradients = settings.direction in ("backward", "both")
-    return text("live.method.correct_rule") + (text("live.method.correct_gradients") if gradients else "")
+    """The yardstick in full, with what it allows besides in this direction and element type."""
+    said = [text("live.method.correct_rule")]
+    if settings.direction in ("backward", "both"):
+        said.append(text("live.method.correct_gradients"))
+    if is_decode(settings):
+        said.append(text("live.method.correct_decode"))
+    if settings.dtype == "float32":
+        said.append(text("live.method.correct_float32"))
+    return "".join(said)
 
 
 def _sizes(results: Sequence[BenchResult], text: Text) -> str:

@@ -67,7 +67,7 @@ def _row(result: BenchResult, baseline: BenchResult | None, text: Text) -> str:
             if checked
             else escape(text("live.verdict.unchecked")),
         ),
-        _cell("td", "rate", f"<b>{_rate(result)}</b>"),
+        _cell("td", "rate", f"<b>{_rate(result)}</b><span> {_unit(result)}</span>"),
         _cell("td", "time", format_ms(median_ms(result))),
         _cell("td", "ratio", escape(_ratio(result, baseline, text))),
         _cell("td", "error", "" if error is None else format_error(error)),
@@ -80,6 +80,10 @@ def _row(result: BenchResult, baseline: BenchResult | None, text: Text) -> str:
 def _rate(result: BenchResult) -> str:
     """What bounds it, per time: GB/s of keys and values in a decode, else TFLOP/s."""
     return f"{kv_gb_per_s(result):,.0f}" if result.direction == "decode" else format_tflops(tflops(result))
+
+
+def _unit(result: BenchResult) -> str:
+    return "GB/s" if result.direction == "decode" else "TFLOP/s"
 
 
 def _row_without_speed(implementation: str, name: str, reason_html: str) -> str:
