@@ -24,7 +24,7 @@ from viz.player.limits import MakeTrace
 from viz.player.listing import LISTINGS, lines_of_step, step_name
 
 ROOT = Path(__file__).resolve().parents[3]
-WALKS = {
+WALKS: dict[str, MakeTrace] = {
     "standard": trace_standard,
     "flash_v1": trace_flash_v1,
     "flash_v2": trace_flash_v2,
