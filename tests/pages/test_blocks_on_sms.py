@@ -452,11 +452,11 @@ def test_one_launch_goes_at_a_time_and_none_while_the_live_page_measures(monkeyp
     settings = Settings(launch=NOW, heads=2, length=64, head_dim=64)
     with launch_now._lock():
         busy = launch_now.make_launches(settings)
-    monkeypatch.setattr(launch_now, "is_running", lambda desk: True)
+    monkeypatch.setattr(launch_now, "the_queue", lambda: SimpleNamespace(is_busy=lambda: True))
     measuring = launch_now.make_launches(settings)
     assert [each and each.key for each in (busy, measuring)] == ["sms.now.another", "sms.now.measuring"]
     assert made_here() == {}
-    monkeypatch.setattr(launch_now, "is_running", lambda desk: False)
+    monkeypatch.setattr(launch_now, "the_queue", lambda: SimpleNamespace(is_busy=lambda: False))
     assert launch_now.make_launches(settings) is None
 
 
