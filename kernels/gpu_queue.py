@@ -40,11 +40,15 @@ class HostAddress:
 
 
 def host_elsewhere() -> HostAddress | None:
-    """The host that the environment names, or None. Raises OSError where its certificates are not there."""
+    """The host that the environment names, or None. Raises ValueError where it names no certificates for it,
+    OSError where they are not there.
+    """
     address = os.environ.get(HOST_VARIABLE, "")
     if not address:
         return None
     folder = os.environ.get(CERTIFICATES_VARIABLE, "")
+    if not folder:
+        raise ValueError(f"{CERTIFICATES_VARIABLE} must name the folder of the host's certificates, got none")
     return HostAddress(address, read_certificates(Path(folder)))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.bench import (
     app_figures,
     block_figures,
+    gpu_figures,
     model_figures,
     player_figures,
     timeline_figures,
@@ -18,7 +19,15 @@ from tests.bench import (
 )
 from tests.bench.figure import line_of, read_figure
 
-MODULES = (model_figures, block_figures, app_figures, timeline_figures, player_figures, walk_figures)
+MODULES = (
+    model_figures,
+    block_figures,
+    app_figures,
+    gpu_figures,
+    timeline_figures,
+    player_figures,
+    walk_figures,
+)
 
 
 def main(arguments: list[str]) -> int:

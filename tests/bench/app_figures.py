@@ -34,7 +34,7 @@ def server_memory_mb(*, after_pages: bool) -> float:
                 for name in existing_pages():
                     page.goto(_address(server, name))
                     wait_ready(page)
-        return _resident_mb(server.process.pid)
+        return resident_mb(server.process.pid)
 
 
 def page_ready_s(name: str) -> float:
@@ -69,7 +69,8 @@ def _address(server: Server, name: str) -> str:
     return server.url if name == HOME else f"{server.url}/{name}"
 
 
-def _resident_mb(process_id: int) -> float:
+def resident_mb(process_id: int) -> float:
+    """Of a process, in MB (Linux)."""
     lines = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8").splitlines()
     resident = next(line for line in lines if line.startswith("VmRSS:"))
     return int(resident.split()[1]) * 1024 / 1e6
