@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 from kernels.refusal import out_of_shared_memory_text
@@ -17,6 +18,7 @@ from pages.shared.tile_movement.settings import (
     shown_walks,
     walks_of_settings,
 )
+from pages.shared.tile_movement.tile_numbers import range_text
 from simulator import AttentionShape, TileShape, trace_flash_v1, trace_flash_v2
 from simulator.broken import can_remove, without
 from simulator.gpu import GPUS
@@ -98,3 +100,10 @@ def test_the_readers_tile_is_kept_where_it_is_meant_to_be_too_large() -> None:
     shown, (complaint,) = resolve(TileSettings(query_rows=1024, key_rows=1024, head_dim=128))
     assert complaint.key == "tiles.complaint.tile_too_large"
     assert shown.query_rows < 1024
+
+
+@pytest.mark.parametrize(("worst", "told"), [(-np.inf, "−∞"), (np.inf, "∞ or NaN"), (np.nan, "∞ or NaN")])
+def test_a_hatched_number_is_called_what_it_is(worst: float, told: str) -> None:
+    """A masked score is minus infinity; what a broken walk overflows to is not."""
+    text = range_text(partial(translate, "en"), np.array([[1.0, worst]]), 1.0)
+    assert text.endswith(f"hatched {told}")

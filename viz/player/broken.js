@@ -19,13 +19,24 @@ export function createBanner(card, walk) {
   told.append(" ", walk.broken.why);
   if (walk.broken.quoted) htmlNode(banner, "code", "", walk.broken.quoted);
   const outcome = htmlNode(banner, "p", "outcome");
+  const legend = htmlNode(banner, "p", "legend");
   return {
     draw(position) {
       card.classList.toggle("breaks", breaksAt(walk, position));
       show(outcome, Boolean(walk.found));
-      if (walk.found) setText(outcome, walk.found.outcome);
+      if (!walk.found) return;
+      setText(outcome, walk.found.outcome);
+      if (!legend.childElementCount) drawShades(legend, walk.found.shades);
     },
   };
+}
+
+/** What the shades of a wrong row mean; the last text says of what they are shares. */
+function drawShades(legend, texts) {
+  texts.forEach((text, index) => {
+    if (index < SHADES.length) htmlNode(legend, "i", `swatch wrong-${SHADES[index]}`);
+    htmlNode(legend, "span", "", text);
+  });
 }
 
 /** Rows over the tensors that the walk leaves in HBM, from the last time that each tile is written. */

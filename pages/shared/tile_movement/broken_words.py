@@ -17,6 +17,7 @@ from viz.player.numbers import Numbers, is_replayable
 from viz.player.scene import Walk
 from viz.units import format_capacity
 
+SHADES = ("1", "2", "3", "4", "of")  # of `Wrong`, and of what they are shares
 NAMES = {
     Tensor.OUTPUT: "O",
     Tensor.QUERY_GRADIENT: "dQ",
@@ -52,10 +53,11 @@ def found_payload(say: Callable[..., str], walk: Walk) -> dict[str, Any] | None:
     if walk.trace.algorithm.removed is None:
         return None
     if not is_replayable(walk.trace):
-        return {"outcome": say("break.too_large"), "wrong": {}}
+        return {"outcome": say("break.too_large"), "shades": [], "wrong": {}}
     if walk.numbers is None:
         return None
     return {
+        "shades": [say(f"break.shade.{shade}") for shade in SHADES],
         "outcome": "\n".join(_outcomes(say, walk.numbers)),
         "wrong": {
             str(int(tensor)): "".join(map(str, errors.levels.tolist()))

@@ -40,7 +40,7 @@ def numbers_payload(
             "firstColumn": columns.start,
             "cells": _levels(numbers[rows.start : rows.stop, columns.start : columns.stop], largest),
             "label": say("inspector.picture", title=title_of(trace, place)),
-            "range": _range_text(say, numbers, largest),
+            "range": range_text(say, numbers, largest),
         },
         "table": _table(say, place.tensor, numbers, (row, column), (extent.first_row, extent.first_column)),
     }
@@ -77,9 +77,13 @@ def _largest(numbers: NDArray[np.float64]) -> float:
     return float(finite.max(initial=0.0))
 
 
-def _range_text(say: Say, numbers: NDArray[np.float64], largest: float) -> str:
+def range_text(say: Say, numbers: NDArray[np.float64], largest: float) -> str:
+    """What the colours of the picture of a tile mean."""
     both = "inspector.range" if (numbers[np.isfinite(numbers)] < 0).any() else "inspector.range.positive"
-    hatched = "" if np.isfinite(numbers).all() else say("inspector.range.masked")
+    hatched = ""
+    if not np.isfinite(numbers).all():
+        masked = np.isneginf(numbers[~np.isfinite(numbers)]).all()
+        hatched = say("inspector.range.masked" if masked else "inspector.range.not_finite")
     return say(both, largest=result(largest, digits=3)) + hatched
 
 
