@@ -20,6 +20,7 @@ from pages.shared.catalogue import translate
 from pages.shared.frame import ROOT
 from pages.shared.live_gpu import recordings
 from pages.shared.live_gpu.problems import arguments, select, shape_at
+from pages.shared.live_gpu.race import RACED
 from pages.shared.live_gpu.run import PRESENTER_VARIABLE, the_queue
 from pages.shared.live_gpu.settings import (
     DIRECTIONS,
@@ -107,6 +108,24 @@ def test_a_run_starts_by_the_button_alone_and_its_results_are_shown_as_they_come
     assert '<td class="ratio">2.00×</td>' in page  # V2 against SDPA flash, whose ranges do not overlap
     assert '<td class="ratio">baseline</td>' in page
     assert fake_bench.OUT_OF_MEMORY in page
+
+
+def test_a_race_measures_the_shown_length_alone_and_starts_once_it_is_measured(gate: Path) -> None:
+    gate.touch()
+    app = open_live(n="2048", d="64")
+    app.button(key="live_gpu.race-now").click().run()
+    wait_until(lambda: current_run().state().outcome is Outcome.FINISHED)
+    asked = current_run().asked
+    assert isinstance(asked, Settings)
+    assert lengths(asked) == [2048]
+    assert {"flash_v1", "flash_v2", "cudnn", "flash"} <= set(implementations(asked))
+    app.run()
+    page = html_of(app)
+    assert "Race at N = 2k" in page
+    assert "stale" not in page  # the page now asks for what was raced
+    environment = current_run().state().environment
+    assert environment is not None
+    assert app.session_state[RACED] == environment.run
 
 
 def test_changing_a_widget_neither_restarts_nor_harms_the_run_and_marks_it_stale(gate: Path) -> None:
@@ -287,8 +306,13 @@ def test_a_recording_is_filtered_by_the_settings(monkeypatch: pytest.MonkeyPatch
     assert select(results, asked) == shown.results
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(
+    ("direction", "view"),
+    [
+        *((direction, view) for direction in ("forward", "decode") for view in VIEWS),
+        *((direction, view) for direction in ("backward", "both") for view in ("memory", "roofline")),
+    ],
+)
 def test_every_view_of_every_direction_is_drawn_in_both_languages(
     gate: Path, direction: str, view: str
 ) -> None:

@@ -63,7 +63,7 @@ def draw_race(page: Page, shown: Shown, desk: BenchDesk, *, can_run: bool) -> No
     lead = shape_text(results[0], text) if results else ""
     title = text("live.race.title", length=format_length(shown_length(shown.settings)))
     st.html(card_head(title, lead, provenance_chip(said, text)))
-    if can_run and not shown.running:
+    if can_run and desk.may_start and not shown.running:
         asked = (page, shown.settings, desk)
         st.button(text("live.race.now"), key="live_gpu.race-now", on_click=_race_now, args=asked)
     if not results:
