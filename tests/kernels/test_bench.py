@@ -441,7 +441,7 @@ def test_tokens_fewer_than_a_length_still_make_one_batch():
 
 
 def test_a_suite_keeps_a_recording_of_each_part_and_prints_its_marks(monkeypatch, tmp_path, capsys):
-    def made_up(plans, sink, stop):
+    def made_up(plans, sink, check):
         plan = plans[0]
         blank = BenchResult("r1", "", "", plan.shapes[0], plan.dtype, plan.direction, verdict=Verdict(True))
         times = {"flash_v2": 1.0, "flash": 1.5, "cudnn": 0.8}
