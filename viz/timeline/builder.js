@@ -62,7 +62,7 @@ export function buildBuilder(box, grids, text, changed) {
   }
 
   function toggle() {
-    if (playing) return stop(Math.ceil(at));
+    if (playing) return stop(Math.max(Math.ceil(at), 1));
     playing = true;
     if (at === null || at >= STEPS) at = reducedMotion.matches ? 1 : 0;
     last = performance.now();
