@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
@@ -100,109 +102,141 @@ def launch_flash_v2_backward(
     With `events` and `query_events` (events.new_events) each program of the main one, `key_gradient_kernel`,
     and of the last one, `query_gradient_kernel`, notes where and when it ran.
     """
-    layout, shape, q = problem.layout, problem.shape, problem.q
+    shape, q = problem.shape, problem.q
     sums = statistics_dtype(q.dtype)
     check_like(q, out=out, dout=dout)
     check_like(torch.empty(q.shape[:3], dtype=sums, device=q.device), lse=lse)
     check_fits(config, shape, problem.limits, bound=backward_shared_bytes)
-    turned = turned_config(config, shape)
     key_programs, query_programs = backward_programs(shape, config)
     check_events(events, key_programs)
     check_events(query_events, query_programs)
-    delta = torch.empty(lse.shape, dtype=lse.dtype, device=lse.device)
     dq_sum = torch.empty(q.shape, dtype=sums, device=q.device) if atomic else None
-    of_queries = {"lse_ptr": lse.contiguous(), "delta_ptr": delta, "dq_sum_ptr": dq_sum}
-    dout_laid = Laid.of(dout)
-    columns = padded_head_dim(shape.head_dim)
-
-    def gradient_arguments() -> Arguments:
-        return {
-            "dq_sum_strides": launch_strides(dq_sum) if dq_sum is not None else None,
-            "log2_scale": layout.q_sign * layout.log2_scale,
-            "scale": layout.scale,
-            "ATOMIC": atomic,
-        }
-
-    def delta_arguments() -> Arguments:
-        return {
-            "out_strides": launch_strides(out),
-            "dout_strides": launch_strides(dout),
-            "dq_sum_strides": launch_strides(dq_sum) if dq_sum is not None else None,
-            "query_len": shape.query_len,
-            "query_heads": shape.query_heads,
-            "HEAD_DIM": shape.head_dim,
-            "COLS": columns,
-            "QUERY_ROWS": _DELTA_ROWS,
-            "ATOMIC": atomic,
-        }
-
-    def key_arguments() -> Arguments:
-        return {
-            **gradient_arguments(),
-            "dk_strides": launch_strides(dk),
-            "dv_strides": launch_strides(dv),
-            "heads": shape.batch * shape.kv_heads,
-            "heads_per_group": kv_heads_per_group(problem),
-            "CHECK": shape.head_dim != columns or shape.query_len % config.query_rows != 0,
-            "RAGGED": shape.key_len % config.key_rows != 0,
-            **problem_arguments(problem, described="q" if config.tma else ""),
-            "dout_strides": None if config.tma else launch_strides(dout),
-            **tile_arguments(config),
-        }
-
-    def query_arguments() -> Arguments:
-        return {
-            **gradient_arguments(),
-            "dq_strides": launch_strides(dq),
-            "heads": shape.batch * shape.query_heads,
-            "heads_per_group": heads_per_group(shape, problem.limits),
-            "CHECK": shape.head_dim != columns or shape.query_len % turned.query_rows != 0,
-            "RAGGED": shape.key_len % turned.key_rows != 0,
-            **problem_arguments(problem, described="kv" if config.tma else ""),
-            "dout_strides": launch_strides(dout),
-            **tile_arguments(turned),
-        }
-
-    def source(tensor: Tensor, laid: Laid, rows: int) -> Tensor | TensorDescriptor:
-        return descriptor_of(tensor, laid, rows, columns) if config.tma else tensor
-
-    alike = layout, config, dout_laid, out.stride(), dq.stride(), dk.stride(), dv.stride(), atomic
+    delta = torch.empty(lse.shape, dtype=lse.dtype, device=lse.device)
+    call = _Backward(problem, out, lse.contiguous(), dout, delta, dq_sum, dq, dk, dv, config, Laid.of(dout))
     with on_device_of(q):
-        _OF_DELTAS(
-            triton.cdiv(shape.query_len, _DELTA_ROWS) * shape.batch * shape.query_heads,
-            {"out_ptr": out, "dout_ptr": dout, "delta_ptr": delta, "dq_sum_ptr": dq_sum},
-            alike=alike,
-            others=delta_arguments,
-        )
-        _OF_KEYS(
-            key_programs,
-            {
-                "q_ptr": source(q, layout.q, config.query_rows),
-                "k_ptr": problem.k,
-                "v_ptr": problem.v,
-                "dout_ptr": source(dout, dout_laid, config.query_rows),
-                "dk_ptr": dk,
-                "dv_ptr": dv,
-                "events_ptr": events,
-                **of_queries,
-            },
-            alike=(alike, events is None),
-            others=key_arguments,
-        )
-        _OF_QUERIES(
-            query_programs,
-            {
-                "q_ptr": q,
-                "k_ptr": source(problem.k, layout.k, turned.key_rows),
-                "v_ptr": source(problem.v, layout.v, turned.key_rows),
-                "dout_ptr": dout,
-                "dq_ptr": dq,
-                "events_ptr": query_events,
-                **of_queries,
-            },
-            alike=(alike, query_events is None),
-            others=query_arguments,
-        )
+        call.run_delta()
+        call.run_keys(key_programs, events)
+        call.run_queries(query_programs, query_events)
+
+
+@dataclass(frozen=True, slots=True)
+class _Backward:
+    """One backward: its tensors, and what each of its kernels is given."""
+
+    problem: Problem
+    out: Tensor
+    lse: Tensor  # contiguous, as is delta
+    dout: Tensor
+    delta: Tensor
+    dq_sum: Tensor | None  # where the atomic adds gather
+    dq: Tensor
+    dk: Tensor
+    dv: Tensor
+    config: KernelConfig
+    dout_laid: Laid
+
+    def run_delta(self) -> None:
+        shape = self.problem.shape
+
+        def others() -> Arguments:
+            return {
+                "out_strides": launch_strides(self.out),
+                "dout_strides": launch_strides(self.dout),
+                "query_len": shape.query_len,
+                "query_heads": shape.query_heads,
+                "HEAD_DIM": shape.head_dim,
+                "COLS": padded_head_dim(shape.head_dim),
+                "QUERY_ROWS": _DELTA_ROWS,
+                **self._of_sum(),
+            }
+
+        tensors = {
+            "out_ptr": self.out,
+            "dout_ptr": self.dout,
+            "delta_ptr": self.delta,
+            "dq_sum_ptr": self.dq_sum,
+        }
+        programs = triton.cdiv(shape.query_len, _DELTA_ROWS) * shape.batch * shape.query_heads
+        _OF_DELTAS(programs, tensors, alike=self._alike(None), others=others)
+
+    def run_keys(self, programs: int, events: Tensor | None) -> None:
+        problem, shape, config = self.problem, self.problem.shape, self.config
+
+        def others() -> Arguments:
+            columns = padded_head_dim(shape.head_dim)
+            return {
+                **problem_arguments(problem, described="q" if config.tma else ""),
+                "dout_strides": None if config.tma else launch_strides(self.dout),
+                "dk_strides": launch_strides(self.dk),
+                "dv_strides": launch_strides(self.dv),
+                "heads": shape.batch * shape.kv_heads,
+                "heads_per_group": kv_heads_per_group(problem),
+                "CHECK": shape.head_dim != columns or shape.query_len % config.query_rows != 0,
+                "RAGGED": shape.key_len % config.key_rows != 0,
+                **self._of_scores(),
+                **tile_arguments(config),
+            }
+
+        tensors = {
+            "q_ptr": self._source(problem.q, problem.layout.q, config.query_rows),
+            "k_ptr": problem.k,
+            "v_ptr": problem.v,
+            "dout_ptr": self._source(self.dout, self.dout_laid, config.query_rows),
+            "dk_ptr": self.dk,
+            "dv_ptr": self.dv,
+            "events_ptr": events,
+            **self._statistics(),
+        }
+        _OF_KEYS(programs, tensors, alike=self._alike(events), others=others)
+
+    def run_queries(self, programs: int, events: Tensor | None) -> None:
+        problem, shape = self.problem, self.problem.shape
+        config = turned_config(self.config, shape)
+
+        def others() -> Arguments:
+            columns = padded_head_dim(shape.head_dim)
+            return {
+                **problem_arguments(problem, described="kv" if config.tma else ""),
+                "dout_strides": launch_strides(self.dout),
+                "dq_strides": launch_strides(self.dq),
+                "heads": shape.batch * shape.query_heads,
+                "heads_per_group": heads_per_group(shape, problem.limits),
+                "CHECK": shape.head_dim != columns or shape.query_len % config.query_rows != 0,
+                "RAGGED": shape.key_len % config.key_rows != 0,
+                **self._of_scores(),
+                **tile_arguments(config),
+            }
+
+        tensors = {
+            "q_ptr": problem.q,
+            "k_ptr": self._source(problem.k, problem.layout.k, config.key_rows),
+            "v_ptr": self._source(problem.v, problem.layout.v, config.key_rows),
+            "dout_ptr": self.dout,
+            "dq_ptr": self.dq,
+            "events_ptr": events,
+            **self._statistics(),
+        }
+        _OF_QUERIES(programs, tensors, alike=self._alike(events), others=others)
+
+    def _alike(self, events: Tensor | None) -> Hashable:
+        strides = (self.out.stride(), self.dq.stride(), self.dk.stride(), self.dv.stride())
+        return self.problem.layout, self.config, self.dout_laid, strides, self.dq_sum is None, events is None
+
+    def _source(self, tensor: Tensor, laid: Laid, rows: int) -> Tensor | TensorDescriptor:
+        columns = padded_head_dim(self.problem.shape.head_dim)
+        return descriptor_of(tensor, laid, rows, columns) if self.config.tma else tensor
+
+    def _statistics(self) -> Arguments:
+        return {"lse_ptr": self.lse, "delta_ptr": self.delta, "dq_sum_ptr": self.dq_sum}
+
+    def _of_sum(self) -> Arguments:
+        strides = None if self.dq_sum is None else launch_strides(self.dq_sum)
+        return {"dq_sum_strides": strides, "ATOMIC": self.dq_sum is not None}
+
+    def _of_scores(self) -> Arguments:
+        layout = self.problem.layout
+        signed = layout.q_sign * layout.log2_scale
+        return {"log2_scale": signed, "scale": layout.scale, **self._of_sum()}
 
 
 def backward_programs(shape: AttentionShape, config: KernelConfig) -> tuple[int, int]:
