@@ -19,7 +19,7 @@ app: $(VENV)/installed-$(REQUIREMENTS)
 test: $(VENV)/installed-requirements-test.txt
 	@$(PYTHON) -m tests.browser.chromium
 	@$(PYTEST) --ignore tests/kernels --ignore tests/browser tests
-	@TRITON_INTERPRET=1 CUDA_VISIBLE_DEVICES= $(PYTEST) -m "not gpu" tests/kernels
+	@TRITON_INTERPRET=1 CUDA_VISIBLE_DEVICES= $(PYTEST) -n auto --dist loadscope -m "not gpu" tests/kernels
 	@$(if $(GPU),$(PYTEST) tests/kernels,echo "No NVIDIA GPU here: kernels ran interpreted, not compiled")
 	@$(PYTEST) --junitxml $(VENV)/browser-tests.xml tests/browser
 	@echo "make test: every test passed"
