@@ -25,7 +25,7 @@ def test_a_broken_walk_is_marked_where_it_breaks_and_its_wrong_rows_are_drawn(pa
     expect(player.locator(".caption").first).to_contain_text("Here the rescale is missing.")
     expect(player.locator(".caption").last).not_to_contain_text("missing")
     assert "breaks" in (broken.get_attribute("class") or "")
-    strong = broken.locator(".wrong-3")
+    strong = broken.locator(".wrong.wrong-3")
     assert not strong.get_attribute("d")  # nothing is written yet
     player.locator('[data-action="end"]').click()
     expect(strong).to_have_attribute("d", re.compile("^M"))
