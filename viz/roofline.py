@@ -73,6 +73,7 @@ def _trace(point: RooflinePoint) -> go.Scatter:
         y=[point.flop_per_s / 1e12],
         name=point.name,
         mode="markers",
+        opacity=1.0 if point.named else 0.45,
         marker={"symbol": point.symbol, "size": size, "color": point.colour},
         marker_line={"width": 1.5, "color": point.colour},
         text=[point.hover],
@@ -95,11 +96,10 @@ def _draw_roof(figure: go.Figure, roof: Roof, decades: tuple[float, float], them
         )
     )
     look = {"showarrow": False, "font": {"color": theme.ink_2, "size": 12}}
-    slope_at = math.sqrt(left * min(ridge or right, right))
     figure.add_annotation(
         text=escape(roof.bandwidth_name),
-        x=math.log10(slope_at),
-        y=math.log10(roof.at(slope_at) / 1e12),
+        x=decades[0],
+        y=math.log10(roof.at(left) / 1e12),
         xanchor="left",
         yanchor="top",
         xshift=6,
