@@ -345,9 +345,10 @@ def on_the_chip(root: Locator) -> dict[int, list[str]]:
 
 
 def scheduled(schedule: Schedule, time_s: float) -> dict[int, list[str]]:
-    """The same, from the schedule."""
+    """The same, from the schedule in float32: a recorded block may end at the very time that is shown."""
+    starts, ends = (column.astype("f4").astype("f8") for column in (schedule.start_s, schedule.end_s))
     found = {sm: [""] * schedule.slots_per_sm for sm in range(schedule.sm_count)}
-    for block in np.flatnonzero((schedule.start_s <= time_s) & (time_s < schedule.end_s)):
+    for block in np.flatnonzero((starts <= time_s) & (time_s < ends)):
         slot = schedule.slot[block]
         found[slot % schedule.sm_count][slot // schedule.sm_count] = str(block)
     return found
