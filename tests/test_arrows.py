@@ -123,14 +123,20 @@ def test_kernels_is_our_package_and_not_the_one_of_pypi() -> None:
 
 
 WALKTHROUGH = f"""
+import importlib.util
 import sys
 from importlib.abc import MetaPathFinder
 
+def is_absent(name):
+    return name.split(".")[0] in {ABSENT_IN_THE_WALKTHROUGH!r}
+
 class Absent(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {ABSENT_IN_THE_WALKTHROUGH!r}:
+        if is_absent(name):
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
+find_spec = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if is_absent(name) else find_spec(name, package)
 sys.meta_path.insert(0, Absent())
 from streamlit.testing.v1 import AppTest
 
