@@ -69,7 +69,7 @@ class GpuQueue:
         """Queues a run: the arguments of `python -m kernels.bench`. `asked` is kept for the caller. Returns
         at once; what goes wrong from here on is told by the run.
         """
-        run = GpuRun(uuid4().hex[:12], asked, self.place_of)
+        run = GpuRun(uuid4().hex[:12], asked, self.place_of, self._let_go)
         with self._lock:
             self._runs = [each for each in self._runs if not each.state().ended] + [run]
         self._connecting.submit(self._send, run, list(arguments))

@@ -46,11 +46,14 @@ class RunState:
 class GpuRun:
     """A run that was submitted. Threads of the client tell it what comes; `state` may be asked any time."""
 
-    def __init__(self, name: str, asked: Any, place: Callable[[GpuRun], int]) -> None:
+    def __init__(
+        self, name: str, asked: Any, place: Callable[[GpuRun], int], disconnected: Callable[[str], None]
+    ) -> None:
+        """`disconnected` is called, before the run is lost, where the connection to its host has ended."""
         self.name = name  # of its results too
         self.asked = asked  # what its caller wanted remembered
         self.key = f"run-{time_ns():020}-{name}"  # of its task; in the order of submission
-        self._place = place
+        self._place, self._disconnected = place, disconnected
         self._lock = threading.Lock()
         self._state = RunState()
         self._future: Future | None = None
@@ -91,9 +94,14 @@ class GpuRun:
 
     def _done(self, future: Future) -> None:
         """Takes in all records of the finished run: those heard on the way may lack the last."""
+        if self.state().ended:
+            return
+        if future.status == "error":
+            error = future.exception()
+            self.lose(f"{type(error).__name__}: {error}")
+            return
         if future.status != "finished":
-            error = future.exception() if future.status == "error" else None
-            self.lose(f"{type(error).__name__}: {error}" if error else "the connection to the GPU host ended")
+            self._disconnected("the connection to the GPU host ended")
             return
         state = RunState(progress=self.state().progress)
         for line in future.result():

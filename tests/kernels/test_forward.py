@@ -151,10 +151,10 @@ def test_scores_that_find_no_memory_are_refused_with_their_bytes(generator, monk
     q, k, v = random_qkv(generator, (1, 2, 40, 16), (1, 2, 40, 16))
     room = torch.empty
 
-    def exhausted(size, **options):
-        if size == (1, 2, 40, 48):
+    def exhausted(*size, **options):
+        if size == ((1, 2, 40, 48),):
             raise torch.OutOfMemoryError("Tried to allocate 64 GiB")
-        return room(size, **options)
+        return room(*size, **options)
 
     monkeypatch.setattr(torch, "empty", exhausted)
     sentence = f"the scores (1, 2, 40, 48) need {2 * 40 * 48 * 2} bytes of GPU memory, more than is free"
