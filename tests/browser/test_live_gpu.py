@@ -51,7 +51,8 @@ def expect_points_of_the_run(page: Page, count: int) -> None:
     page.wait_for_function(
         """([chart, count]) => {
           const lines = document.querySelector(chart)?.data ?? [];
-          return count === lines.filter((line) => line.line?.dash === "solid").flatMap((line) => Array.from(line.y)).filter((y) => y !== null).length;
+          const own = lines.filter((line) => line.line?.dash === "solid");
+          return count === own.flatMap((line) => Array.from(line.y)).filter((y) => y !== null).length;
         }""",
         arg=[CHART, count],
     )
