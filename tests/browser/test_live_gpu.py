@@ -173,3 +173,19 @@ def test_stop_ends_the_run_and_a_change_of_settings_marks_it_stale(
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator(".fa-run")).to_contain_text(f"Stopped after {HELD} of 25")
     expect_points_of_the_run(page, HELD)
+
+
+def test_a_closed_tab_drops_its_run_so_that_the_next_one_gets_the_gpu(
+    page: Page, live_url: str, gate: Path
+) -> None:
+    closed = page.context.new_page()
+    closed.goto(live_url)
+    wait_ready(closed)
+    closed.get_by_role("button", name="Run", exact=True).click()
+    expect(closed.locator(".fa-run")).to_contain_text(f"{HELD} of 25")
+    page.goto(live_url)
+    wait_ready(page)
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".fa-run")).to_have_text("Waiting: 1 before it on this GPU.")
+    closed.close()
+    expect(page.locator(".fa-run")).to_contain_text(f"{HELD} of 25")  # the gate is still shut
