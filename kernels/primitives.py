@@ -10,7 +10,7 @@ import triton.language as tl
 @triton.jit
 def head_ptr(ptr, strides, batch, head, first_row=0):
     """Where the rows of one head of one batch begin, as load_tile takes it; int64, since a tensor may be
-    larger than 2^31 elements. A descriptor (problem.rows_by) has no strides and is told the place instead.
+    larger than 2^31 elements. A descriptor (kernels.descriptors) has no strides and is told the place.
     """
     if strides is None:
         place = ptr, batch, head, tl.cast(first_row, tl.int32)

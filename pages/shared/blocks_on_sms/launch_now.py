@@ -16,7 +16,8 @@ from pages.shared.address import Complaint
 from pages.shared.blocks_on_sms.recorded_words import launch_words
 from pages.shared.blocks_on_sms.recordings import Kept, made_here
 from pages.shared.blocks_on_sms.settings import Settings
-from pages.shared.frame import ROOT, Page
+from pages.shared.child import run_child
+from pages.shared.frame import Page
 from pages.shared.live_gpu.run import the_queue
 from simulator.launch import Order
 
@@ -84,15 +85,7 @@ def _made_in(out: Path, settings: Settings) -> str:
     """Keeps what the child launched and noted; its own words where it did not."""
     command = (*COMMAND, *recorder_arguments(settings, out))
     try:
-        child = subprocess.run(
-            command,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        child = run_child(command, limit_s=LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if child.returncode:

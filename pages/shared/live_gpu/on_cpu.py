@@ -11,7 +11,8 @@ from importlib.util import find_spec
 import streamlit as st
 
 from kernels.results import BenchResult, read_json_lines
-from pages.shared.frame import ROOT, Page
+from pages.shared.child import run_child
+from pages.shared.frame import Page
 from pages.shared.live_gpu.settings import Settings, is_decode
 from viz.record_words import reason_text
 from viz.speed import series_name, verdict_text
@@ -39,15 +40,7 @@ def checked(direction: str, causal: bool) -> tuple[BenchResult, ...] | str:
     """The verdicts of the child, or why there are none."""
     command = (*COMMAND, f"--direction={direction}", f"--causal={'yes' if causal else 'no'}")
     try:
-        child = subprocess.run(
-            command,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        child = run_child(command, limit_s=LIMIT_S)
         records = tuple(read_json_lines(child.stdout.splitlines()))
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         return str(error)

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
 from kernels.device import DeviceProperties, from_json
-from pages.shared.frame import ROOT
+from pages.shared.child import run_child
 
 COMMAND = (sys.executable, "-m", "kernels.device")
 LIMIT_S = 60.0  # a cold import of torch, and a GPU that wakes up
@@ -24,15 +24,7 @@ def device_by_now() -> DeviceProperties | str | None:
 def ask_device() -> DeviceProperties | str:
     """The child's answer, or why there is none. Waits for it the first time."""
     try:
-        answer = subprocess.run(
-            COMMAND,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        answer = run_child(COMMAND, limit_s=LIMIT_S)
         if answer.returncode == 0:
             return from_json(answer.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
