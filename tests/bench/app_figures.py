@@ -13,7 +13,7 @@ from tests.bench.figure import Figure
 from tests.browser.driving import Server, wait_ready
 
 REPEATS = 3
-READY_S = {"tile_movement": 3.0, "blocks_on_sms": 2.5, "live_gpu": 4.0}  # the last loads Plotly, 4.7 MB
+READY_S = {"tile_movement": 2.5, "blocks_on_sms": 2.5, "live_gpu": 4.0}  # the last loads Plotly, 4.7 MB
 
 
 def server_start_s() -> float:
